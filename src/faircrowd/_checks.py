@@ -1,0 +1,72 @@
+"""Checks of arguments, and the words that error messages share."""
+
+import difflib
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from faircrowd.errors import OptionError
+
+__all__ = ["check_choice", "check_count", "check_number", "check_random_state", "few", "suggestion"]
+
+
+def few(values: Iterable[Any], total: int | None = None, *, limit: int = 5) -> str:
+    """Show the first few of many values, and how many more there are.
+
+    Examples
+    --------
+    >>> few(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    values = list(values)
+    total = len(values) if total is None else total
+    shown = [_short(repr(value)) for value in values[:limit]]
+    rest = total - len(shown)
+    return ", ".join(shown) + (f" and {rest:,} more" if rest else "")
+
+
+def _short(text: str, limit: int = 60) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def suggestion(name: Any, options: Iterable[Any]) -> str:
+    """Propose the closest of ``options`` to a mistyped name, or nothing."""
+    close = difflib.get_close_matches(str(name), [str(option) for option in options], n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def check_choice(name: str, value: Any, options: Sequence[Any]) -> None:
+    """Raise unless ``value`` is one of ``options``."""
+    if not any(value is option or value == option for option in options):
+        listed = ", ".join(repr(option) for option in options)
+        raise OptionError(f"{name}={value!r} is not known; use one of {listed}.{suggestion(value, options)}")
+
+
+def check_count(name: str, value: Any, *, least: int = 0) -> int:
+    """Return ``value`` as an int of at least ``least``, or raise."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+    return int(value)
+
+
+def check_number(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf) -> float:
+    """Return ``value`` as a float within ``[low, high]``, or raise."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) <= high:
+        if low == -math.inf and high == math.inf:
+            span = "a number"
+        elif high == math.inf:
+            span = f"a number of at least {low:g}"
+        else:
+            span = f"a number from {low:g} to {high:g}"
+        raise OptionError(f"{name} must be {span}; got {value!r}.")
+    return float(value)
+
+
+def check_random_state(random_state: Any) -> np.random.Generator:
+    """Return a generator from a seed (or a generator, as it is)."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_count("random_state", random_state))

@@ -1,0 +1,135 @@
+"""What all aggregators share: parameters, fitted results, prediction."""
+
+from dataclasses import fields
+from typing import Any, Self
+
+import numpy as np
+
+from faircrowd._checks import check_choice, few, suggestion
+from faircrowd.aggregate.posterior import TIES, Posterior
+from faircrowd.errors import InputError, NotFittedError, OptionError
+from faircrowd.votes import Vocabulary, VoteTable, as_votes
+from faircrowd.votes.report import VotesReport
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["Aggregator", "known_workers"]
+
+
+class Aggregator:
+    """Base of the aggregators.
+
+    The constructor's arguments are the parameters (``get_params``, ``set_params``); results carry a trailing
+    underscore and exist after ``fit``. A subclass gives ``fit``, which sets ``_posterior`` and ``_votes``, and
+    ``_predict``, which scores the votes of new tasks with what was learned.
+    """
+
+    ties: str
+    _posterior: Posterior | None = None
+    _votes: VoteTable | None = None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.init}  # type: ignore[arg-type]
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise OptionError(f"{type(self).__name__} has no parameter {name!r}.{suggestion(name, known)}")
+            setattr(self, name, value)
+        return self
+
+    def fit(self, data: Any, *args: Any, **kwargs: Any) -> Self:
+        """Learn from votes."""
+        raise NotImplementedError  # pragma: no cover - every aggregator defines its own
+
+    def fit_predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
+        """Learn from votes and return their labels; arguments as for ``fit``."""
+        return self.fit(data, *args, **kwargs).labels_
+
+    def fit_predict_proba(self, data: Any, *args: Any, **kwargs: Any) -> Any:
+        """Learn from votes and return a probability a task and class; arguments as for ``fit``."""
+        return self.fit(data, *args, **kwargs).probas_
+
+    def predict(self, data: Any, *, sensitive_features: Any = None) -> Any:
+        """Label new tasks from their votes, with what was learned.
+
+        Workers seen in ``fit`` count with what was learned of them, others with the crowd's average.
+        """
+        return self._predicted(data, sensitive_features).labels
+
+    def predict_proba(self, data: Any, *, sensitive_features: Any = None) -> Any:
+        """Return a probability a new task and class, as ``predict`` does."""
+        return self._predicted(data, sensitive_features).probas
+
+    def predict_log_proba(self, data: Any, *, sensitive_features: Any = None) -> Any:
+        """Return a log-probability a new task and class, as ``predict`` does."""
+        return self._predicted(data, sensitive_features).log_probas
+
+    @property
+    def labels_(self) -> Any:
+        """The label of each task: a Series named ``agg_label`` indexed by ``task``."""
+        return self._fitted().labels
+
+    @property
+    def probas_(self) -> Any:
+        """The probability of each task and class: a frame indexed by ``task``, a column a class."""
+        return self._fitted().probas
+
+    @property
+    def log_probas_(self) -> Any:
+        """Log-probabilities; differences of two classes are log-odds, exact where ``probas_`` rounds to 0 or 1."""
+        return self._fitted().log_probas
+
+    @property
+    def report_(self) -> VotesReport:
+        """What happened to every row of the votes given to ``fit``."""
+        self._fitted()
+        assert self._votes is not None  # noqa: S101 - set with _posterior
+        return self._votes.report
+
+    def _fitted(self) -> Posterior:
+        if self._posterior is None:
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call fit(votes) first.")
+        return self._posterior
+
+    def _store(self, votes: VoteTable, posterior: Posterior) -> Self:
+        self._votes, self._posterior = votes, posterior
+        return self
+
+    def _predict(self, votes: VoteTable) -> Posterior:
+        raise NotImplementedError  # pragma: no cover - every aggregator defines its own
+
+    def _predicted(self, data: Any, sensitive_features: Any) -> Posterior:
+        self._fitted()
+        assert self._votes is not None  # noqa: S101 - set with _posterior
+        new = as_votes(data, sensitive_features)
+        if self._needs_groups and new.group is None:
+            raise InputError("This model learned by group; give sensitive_features for the new tasks.")
+        return self._predict(known_classes(new, self._votes.classes))
+
+    @property
+    def _needs_groups(self) -> bool:
+        return False
+
+    def _check_ties(self) -> None:
+        check_choice("ties", self.ties, TIES)
+
+
+def known_classes(votes: VoteTable, classes: Vocabulary) -> VoteTable:
+    """Code new votes by the classes of a fitted model."""
+    place = classes.code_of(votes.classes.values)
+    unknown = np.flatnonzero(place < 0)
+    if unknown.size:
+        raise InputError(
+            f"The new votes have labels that were not seen in fit: {few(votes.classes.some(unknown[:5]), unknown.size)}; "
+            f"known are {few(classes.some(range(min(5, len(classes)))), len(classes))}."
+        )
+    return votes.with_classes(classes)
+
+
+def known_workers(votes: VoteTable, workers: Vocabulary) -> Codes:
+    """Code the votes by the workers of a fitted model; unknown workers get the code after the last."""
+    place = workers.code_of(votes.workers.values)
+    return np.where(place < 0, len(workers), place).astype(np.int32)[votes.worker]

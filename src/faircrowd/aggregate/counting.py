@@ -1,0 +1,71 @@
+"""Kernels that count votes: scores by weight, and agreement with given labels."""
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.aggregate.grid import on_grid
+from faircrowd.aggregate.static import classes_token, width
+from faircrowd.engines import LocalEngine
+from faircrowd.votes import VoteTable
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["agreement", "gold_agreement", "weigh"]
+
+
+def weigh(engine: LocalEngine, votes: VoteTable, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum, for each task and class, the weights of the workers who voted for it.
+
+    Where all weights of a task are zero, its votes count alike.
+    """
+    (exact,) = on_grid(weights, n_terms=int(votes.votes_per_task.max(initial=1)))
+    return engine.emit(_weighted_scores, classes_token(votes.n_classes), exact)
+
+
+def agreement(engine: LocalEngine, labels: Codes, n_workers: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count, for each worker, the votes that agree with the tasks' labels, and all votes; -1 is no label."""
+    agree, total = engine.reduce(_agreement, labels, n_workers)
+    return agree, total
+
+
+def gold_agreement(votes: VoteTable, task: Codes, label: Codes, n_classes: int) -> tuple[Any, Any]:
+    """Count the agreement with true labels, of which a task may have several; any of them is right."""
+    of_task = np.repeat(np.arange(votes.n_tasks), votes.votes_per_task)
+    judged = np.isin(of_task, task)
+    right = judged & np.isin(of_task * n_classes + votes.label, task.astype(np.int64) * n_classes + label)
+    count = votes.n_workers
+    return np.bincount(votes.worker[right], minlength=count), np.bincount(votes.worker[judged], minlength=count)
+
+
+@numba.njit(cache=True, nogil=True)
+def _weighted_scores(block, token, weights):  # type: ignore[no-untyped-def]
+    K = width(token)
+    _, offsets, worker, label, group, _ = block
+    scores = np.zeros((group.size, K))
+    for t in range(group.size):
+        total = 0.0
+        for i in range(offsets[t], offsets[t + 1]):
+            weight = weights[worker[i]]
+            scores[t, label[i]] += weight
+            total += weight
+        if total == 0.0:
+            for i in range(offsets[t], offsets[t + 1]):
+                scores[t, label[i]] += 1.0
+    return scores
+
+
+@numba.njit(cache=True, nogil=True)
+def _agreement(block, labels, n_workers):  # type: ignore[no-untyped-def]
+    first, offsets, worker, label, group, _ = block
+    agree = np.zeros(n_workers, np.int64)
+    total = np.zeros(n_workers, np.int64)
+    for t in range(group.size):
+        if labels[first + t] < 0:
+            continue
+        for i in range(offsets[t], offsets[t + 1]):
+            total[worker[i]] += 1
+            if label[i] == labels[first + t]:
+                agree[worker[i]] += 1
+    return agree, total

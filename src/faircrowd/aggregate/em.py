@@ -1,0 +1,97 @@
+"""The loop of rounds, written once for every model that is fitted by expectation-maximisation."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from faircrowd.errors import ConvergenceWarning
+
+__all__ = ["Run", "iterate", "watch_rounds"]
+
+P = TypeVar("P")
+
+_watcher: ContextVar[Callable[[int, int, float], None] | None] = ContextVar("watcher", default=None)
+
+
+@dataclass(frozen=True)
+class Run(Generic[P]):
+    """Where the rounds ended.
+
+    Attributes
+    ----------
+    used : parameters or None
+        The parameters of the last expectation step: labels and ``predict`` come from these. None if no round was run.
+    updated : parameters
+        What the last maximisation step made of that expectation (the start, if no round was run).
+    history : list of float
+        The objective at the parameters of each round, a vote. It never falls.
+    converged : bool
+        Whether the last round raised the objective by no more than ``tol``.
+    """
+
+    used: P | None
+    updated: P
+    history: list[float]
+    converged: bool
+
+
+def iterate(step: Callable[[P], tuple[float, P]], start: P, *, n_iter: int, tol: float, n_votes: int) -> Run[P]:
+    """Repeat a round until the objective settles or the rounds run out.
+
+    Parameters
+    ----------
+    step : callable
+        An expectation and a maximisation step: from parameters to the objective *at these parameters* and to better
+        parameters.
+    start : parameters
+    n_iter : int
+        Most rounds.
+    tol : float
+        Stop when a round raises the objective by no more than this, a vote.
+    n_votes : int
+        Number of votes that the objective sums over.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the rounds ran out first, with ``tol`` not negative.
+    """
+    if n_votes == 0:
+        return Run(None, start, [], True)
+    used, updated, history, converged = None, start, list[float](), False
+    for number in range(1, n_iter + 1):
+        objective, better = step(updated)
+        value = objective / n_votes
+        if history and value < history[-1]:
+            # In exact arithmetic no round lowers the objective; here the rounding of a fixed point has.
+            converged = True
+            break
+        history.append(value)
+        used, updated = updated, better
+        if (watcher := _watcher.get()) is not None:
+            watcher(number, n_iter, value)
+        if len(history) > 1 and history[-1] - history[-2] <= tol:
+            converged = True
+            break
+    if not converged and n_iter > 0 and tol >= 0:
+        rise = f", the last raised the objective by {history[-1] - history[-2]:.2g} a vote" if n_iter > 1 else ""
+        warnings.warn(
+            f"Not converged: the rounds ran out (n_iter={n_iter}{rise}, tol={tol:g}). "
+            "Raise n_iter, or tol if the labels are good enough.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return Run(used, updated, history, converged)
+
+
+@contextmanager
+def watch_rounds(watcher: Callable[[int, int, float], None]) -> Iterator[None]:
+    """Call ``watcher(round, most rounds, objective a vote)`` after each round run inside the ``with`` block."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)

@@ -1,0 +1,136 @@
+"""Majority vote, plain or weighted."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd._checks import check_choice, check_number, few
+from faircrowd.aggregate.base import Aggregator, known_workers
+from faircrowd.aggregate.counting import agreement, weigh
+from faircrowd.aggregate.posterior import Posterior
+from faircrowd.engines import LocalEngine
+from faircrowd.errors import InputError, OptionError
+from faircrowd.votes import VoteTable, as_votes
+from faircrowd.votes.groups import values_by
+
+__all__ = ["MajorityVote"]
+
+
+@dataclass(eq=False)
+class MajorityVote(Aggregator):
+    r"""The label with the most votes, or with the largest sum of the voters' weights.
+
+    Parameters
+    ----------
+    default_skill : float, optional
+        Weight of the workers that ``skills`` does not list, with ``on_missing_skill="value"``.
+    on_missing_skill : {"error", "ignore", "value"}
+        What to do, where ``skills`` are given, with workers they do not list: raise; set their votes aside (a task left
+        with no vote raises); or weigh them by ``default_skill``.
+    ties : {"first", "last"}
+        The class that wins a tie: the first or the last in sorted order. With classes 0 and 1, "last" is the rule
+        :math:`\sum_r \tilde Y_r \ge R/2` of the paper, "first" the strict :math:`> R/2` (and crowd-kit's).
+
+    Attributes
+    ----------
+    labels_, probas_, log_probas_
+        The label, the shares of votes and their logarithms, a task.
+    skills_ : Series named ``skill``, indexed by worker
+        The share of a worker's votes that agree with the labels.
+    report_ : VotesReport
+        What happened to every row.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> votes = pd.DataFrame(
+    ...     [("t1", "w1", 0), ("t1", "w2", 0), ("t1", "w3", 1), ("t2", "w1", 1), ("t2", "w2", 0), ("t2", "w3", 1)],
+    ...     columns=["task", "worker", "label"],
+    ... )
+    >>> MajorityVote().fit_predict(votes).to_dict()
+    {'t1': 0, 't2': 1}
+    >>> MajorityVote().fit_predict(votes, skills={"w1": 0.2, "w2": 0.9, "w3": 0.2}).to_dict()
+    {'t1': 0, 't2': 0}
+    """
+
+    default_skill: float | None = None
+    on_missing_skill: str = "error"
+    ties: str = "first"
+
+    def fit(self, data: Any, skills: Any = None, *, sensitive_features: Any = None) -> Self:
+        """Count the votes.
+
+        Parameters
+        ----------
+        data : frame, path or VoteTable
+            Votes with columns task, worker, label.
+        skills : Series, dict or frame by worker, optional
+            Weights of the workers, not negative.
+        sensitive_features : optional
+            Groups of the tasks; the majority does not use them.
+        """
+        self._check()
+        votes = as_votes(data, sensitive_features)
+        self._weights: NDArray[np.float64] | None = None
+        if skills is not None:
+            votes, self._weights = self._weigh_workers(votes, skills)
+        engine = LocalEngine(votes)
+        weights = np.ones(votes.n_workers) if self._weights is None else self._weights
+        scores = weigh(engine, votes, weights)
+        posterior = Posterior.of(votes, scores, is_log=False, ties=self.ties)
+        self._agreement = agreement(engine, posterior.label_codes, votes.n_workers)
+        return self._store(votes, posterior)
+
+    @property
+    def skills_(self) -> Any:
+        """The share of each worker's votes that agree with the labels."""
+        self._fitted()
+        votes: VoteTable = self._votes  # type: ignore[assignment]
+        agree, total = self._agreement
+        return votes.style.series({"worker": votes.workers}, "skill", agree / np.maximum(total, 1))
+
+    def _predict(self, votes: VoteTable) -> Posterior:
+        known: VoteTable = self._votes  # type: ignore[assignment]
+        if self._weights is None:
+            weights = np.ones(votes.n_workers)
+        else:
+            average = self._weights.mean() if self._weights.size else 1.0
+            votes = votes.with_workers(known.workers, known_workers(votes, known.workers))
+            weights = np.append(self._weights, average)
+        return Posterior.of(votes, weigh(LocalEngine(votes), votes, weights), is_log=False, ties=self.ties)
+
+    def _check(self) -> None:
+        self._check_ties()
+        check_choice("on_missing_skill", self.on_missing_skill, ("error", "ignore", "value"))
+        if self.on_missing_skill == "value":
+            if self.default_skill is None:
+                raise OptionError("on_missing_skill='value' needs a default_skill.")
+            check_number("default_skill", self.default_skill, low=0)
+        elif self.default_skill is not None:
+            raise OptionError("default_skill is only used with on_missing_skill='value'.")
+
+    def _weigh_workers(self, votes: VoteTable, skills: Any) -> tuple[VoteTable, NDArray[np.float64]]:
+        weights = values_by(votes.workers, skills)
+        if (weights < 0).any() or np.isinf(weights).any():
+            raise InputError("skills must be finite numbers, not negative; shift or clip them first.")
+        unknown = np.isnan(weights)
+        if not unknown.any():
+            return votes, weights
+        names = few(votes.workers.some(np.flatnonzero(unknown)[:5]), int(unknown.sum()))
+        if self.on_missing_skill == "value":
+            return votes, np.where(unknown, float(self.default_skill or 0.0), weights)
+        aside = unknown[votes.worker]
+        if self.on_missing_skill == "error":
+            raise InputError(
+                f"{int(aside.sum()):,} votes come from workers without a skill: {names}; list every worker, or use "
+                "on_missing_skill='ignore' or 'value'."
+            )
+        kept = votes.select(~aside, rows_without_skill=int(aside.sum()))
+        if kept.n_tasks < votes.n_tasks:
+            raise InputError(
+                f"{votes.n_tasks - kept.n_tasks:,} tasks have no vote of a worker with a skill; list more workers, or use "
+                "on_missing_skill='value'."
+            )
+        return kept, weights[~unknown]

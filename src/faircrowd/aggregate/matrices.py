@@ -1,0 +1,76 @@
+"""What the models share whose workers are confusion matrices."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.aggregate.base import Aggregator, known_workers
+from faircrowd.aggregate.counting import weigh
+from faircrowd.aggregate.model import Confusion, Counter
+from faircrowd.aggregate.posterior import Posterior
+from faircrowd.errors import InputError
+from faircrowd.votes import VoteTable
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["ConfusionAggregator"]
+
+
+class ConfusionAggregator(Aggregator):
+    """Base of the models whose workers are confusion matrices; ``fit`` of a subclass sets what is declared here."""
+
+    _grouped: bool  # whether there is a matrix a group
+    _model: Confusion | None  # of the posterior; None where the posterior is the shares of votes
+    _shown: Confusion  # what errors_ and priors_ show
+    _average: NDArray[np.float64]  # (n_groups, n_classes, n_classes): stands in for workers that are not known
+    _seen: NDArray[np.bool_]  # (n_workers, n_groups): whose matrix is known
+
+    @property
+    def errors_(self) -> Any:
+        """Confusion matrices: rows (worker, [group,] label given), columns the true class; columns sum to one."""
+        self._fitted()
+        votes: VoteTable = self._votes  # type: ignore[assignment]
+        n_workers, n_groups, n_classes, _ = self._shown.errors.shape
+        worker, group, label = np.indices((n_workers, n_groups, n_classes)).reshape(3, -1)
+        index = {"worker": votes.workers.take(worker)}
+        if votes.groups is not None and self._grouped:
+            index["group"] = votes.groups.take(group)
+        index["label"] = votes.classes.take(label)
+        return votes.style.frame(index, votes.classes, self._shown.errors.reshape(worker.size, n_classes))
+
+    @property
+    def priors_(self) -> Any:
+        """The probability of each class (by group, if the model is): a Series named ``prior``."""
+        self._fitted()
+        votes: VoteTable = self._votes  # type: ignore[assignment]
+        n_groups, n_classes = self._shown.priors.shape
+        group, label = np.indices((n_groups, n_classes)).reshape(2, -1)
+        index = {"group": votes.groups.take(group)} if votes.groups is not None and self._grouped else {}
+        index["label"] = votes.classes.take(label)
+        return votes.style.series(index, "prior", self._shown.priors.ravel())
+
+    def _predict(self, votes: VoteTable) -> Posterior:
+        fitted: VoteTable = self._votes  # type: ignore[assignment]
+        if self._model is None:
+            counts = weigh(Counter(votes, by_group=False).engine, votes, np.ones(votes.n_workers))
+            return Posterior.of(votes, counts, is_log=False, ties=self.ties)
+        if self._grouped and fitted.groups is not None:
+            votes = votes.with_groups(fitted.groups, known_groups(votes, fitted))
+        votes = votes.with_workers(fitted.workers, known_workers(votes, fitted.workers))
+        errors = np.where(self._seen[:, :, None, None], self._model.errors, self._average)
+        model = self._model._replace(errors=np.concatenate([errors, self._average[None]]))
+        return Posterior.of(votes, Counter(votes, by_group=self._grouped).scores(model), is_log=True, ties=self.ties)
+
+    @property
+    def _needs_groups(self) -> bool:
+        return self._grouped
+
+
+def known_groups(votes: VoteTable, fitted: VoteTable) -> Codes:
+    """Code the tasks of new votes by the groups of a fitted model."""
+    assert votes.groups is not None and votes.group is not None and fitted.groups is not None  # noqa: S101, PT018
+    place = fitted.groups.code_of(votes.groups.values)
+    if (place < 0).any():
+        unknown = votes.groups.some(np.flatnonzero(place < 0)[:5])
+        raise InputError(f"The new tasks have groups that were not seen in fit: {unknown}.")
+    return place[votes.group]

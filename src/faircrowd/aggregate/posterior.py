@@ -1,0 +1,94 @@
+"""Scores a task and class to labels, probabilities and log-probabilities."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.votes import Vocabulary, VoteTable
+from faircrowd.votes.frames import Style
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["TIES", "Posterior", "choose"]
+
+TIES = ("first", "last")
+"""Rules for a tie of classes: the first or the last of them in sorted order."""
+
+
+def choose(scores: NDArray[np.float64], ties: str) -> Codes:
+    """Return the class with the highest score of each row; a tie goes by the named rule."""
+    if scores.shape[0] == 0:
+        return np.empty(0, dtype=np.int32)
+    if ties == "first":
+        return np.asarray(np.argmax(scores, axis=1), dtype=np.int32)
+    return np.asarray(scores.shape[1] - 1 - np.argmax(scores[:, ::-1], axis=1), dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What an aggregator says of the tasks it has seen.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (n_tasks, n_classes)
+        Logarithms up to a constant a task (``is_log``), or sums of weights. They are exact sums, so ties are ties.
+    """
+
+    tasks: Vocabulary
+    classes: Vocabulary
+    style: Style
+    scores: NDArray[np.float64]
+    is_log: bool
+    ties: str
+
+    @classmethod
+    def of(cls, votes: VoteTable, scores: NDArray[np.float64], *, is_log: bool, ties: str) -> "Posterior":
+        """Wrap the scores of a table's tasks."""
+        return cls(votes.tasks, votes.classes, votes.style, scores, is_log, ties)
+
+    @cached_property
+    def label_codes(self) -> Codes:
+        """The most probable class of each task."""
+        return choose(self.scores, self.ties)
+
+    @cached_property
+    def log_values(self) -> NDArray[np.float64]:
+        """Log-probabilities; the gap between two classes keeps its digits where the probabilities round to 0 and 1."""
+        if not self.is_log:
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(self.values))
+        if self.scores.size == 0:
+            return self.scores
+        below = self.scores - self.scores.max(axis=1, keepdims=True)
+        best = np.argmax(below, axis=1)[:, None]
+        others = np.exp(below)
+        np.put_along_axis(others, best, 0.0, axis=1)
+        # log p = (score - top) - log(1 + sum of the others): near p = 1 nothing cancels.
+        return np.asarray(below - np.log1p(others.sum(axis=1, keepdims=True)))
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """Probabilities; each row sums to one."""
+        if self.scores.size == 0:
+            return self.scores
+        shares = self.scores
+        if self.is_log:
+            shares = np.exp(shares - shares.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def labels(self) -> Any:
+        """A label a task, in the kind of frame that the votes came in."""
+        return self.style.series({"task": self.tasks}, "agg_label", ("label", self.classes.take(self.label_codes)))
+
+    @cached_property
+    def probas(self) -> Any:
+        """A probability a task and class, in the kind of frame that the votes came in."""
+        return self.style.frame({"task": self.tasks}, self.classes, self.values, columns_name="label")
+
+    @cached_property
+    def log_probas(self) -> Any:
+        """A log-probability a task and class, in the kind of frame that the votes came in."""
+        return self.style.frame({"task": self.tasks}, self.classes, self.log_values, columns_name="label")

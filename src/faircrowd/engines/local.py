@@ -1,0 +1,124 @@
+"""Votes in memory, cut into blocks of whole tasks, a thread a block."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.votes.table import VoteTable
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["Block", "LocalEngine"]
+
+_VOTES_A_BLOCK = 1 << 16
+_MOST_BLOCKS = 16
+
+
+class Block(NamedTuple):
+    """Votes of some whole tasks: all that a kernel sees of the data.
+
+    Attributes
+    ----------
+    first : int
+        Number of the block's first task; a kernel adds it to look up what it was given a task.
+    offsets : ndarray of int64, shape (n_tasks + 1,)
+        The votes of the block's task ``t`` are ``[offsets[t]:offsets[t + 1]]`` of ``worker`` and ``label``.
+    worker, label : ndarray of int32
+    group : ndarray of int32, shape (n_tasks,)
+        The group of each task; 0 for all where there are no groups.
+    gold : ndarray of int32, shape (n_tasks,)
+        The known true label of each task, -1 where it is not known.
+    """
+
+    first: int
+    offsets: NDArray[np.int64]
+    worker: Codes
+    label: Codes
+    group: Codes
+    gold: Codes
+
+
+class LocalEngine:
+    """Run kernels over the votes of a table.
+
+    A kernel is a pure function of a block of whole tasks and of parameters. The cut into blocks depends on the votes
+    alone, never on the number of threads, and sums are made in the order of the blocks: results are the same for any
+    number of threads.
+
+    Parameters
+    ----------
+    votes : VoteTable
+    by_group : bool
+        Whether kernels see the groups of the tasks.
+    gold : ndarray of int32, optional
+        True label of each task, -1 where it is not known.
+    threads : int, optional
+        Number of threads; by default FAIRCROWD_THREADS, or the processors this process may use.
+    """
+
+    def __init__(
+        self,
+        votes: VoteTable,
+        *,
+        by_group: bool = False,
+        gold: Codes | None = None,
+        threads: int | None = None,
+    ) -> None:
+        group = votes.group if by_group and votes.group is not None else np.zeros(votes.n_tasks, dtype=np.int32)
+        gold = np.full(votes.n_tasks, -1, dtype=np.int32) if gold is None else gold
+        # A block's statistics may hold a confusion matrix a worker; more blocks than this would cost more than they gain.
+        least = max(_VOTES_A_BLOCK, votes.n_workers * votes.n_classes**2)
+        n_blocks = int(np.clip(votes.n_votes // least, 1, _MOST_BLOCKS))
+        wanted = np.linspace(0, votes.n_votes, n_blocks + 1)[1:-1]
+        cuts = np.concatenate([[0], np.searchsorted(votes.offsets, wanted), [votes.n_tasks]])
+        self.blocks = [
+            Block(int(a), votes.offsets[a : b + 1], votes.worker, votes.label, group[a:b], gold[a:b])
+            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+            if b > a or n_blocks == 1
+        ]
+        self.threads = min(threads or available_threads(), len(self.blocks))
+
+    def reduce(self, kernel: Callable[..., tuple[NDArray[Any], ...]], *parameters: Any) -> list[NDArray[Any]]:
+        """Return the element-wise sum, over the blocks, of the arrays a kernel returns."""
+        total: list[NDArray[Any]] = []
+        for part in self.each(kernel, *parameters):
+            if not total:
+                total = list(part)
+            else:
+                for i in range(len(total)):
+                    total[i] += part[i]
+        return total
+
+    def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: Any) -> NDArray[Any]:
+        """Return one row a task: the rows that a kernel returns for each block, in order."""
+        parts = list(self.each(kernel, *parameters))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def each(self, kernel: Callable[..., Any], *parameters: Any) -> Iterator[Any]:
+        """Yield what a kernel returns for each block, in order; ``reduce`` and ``emit`` are made of this."""
+        if self.threads == 1:
+            yield from (kernel(block, *parameters) for block in self.blocks)
+            return
+        # No more results wait than there are threads: they may be large.
+        with ThreadPoolExecutor(self.threads) as pool:
+            waiting: deque[Future[Any]] = deque()
+            for block in self.blocks:
+                waiting.append(pool.submit(kernel, block, *parameters))
+                if len(waiting) > self.threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+
+def available_threads() -> int:
+    """Return how many threads to use."""
+    asked = os.environ.get("FAIRCROWD_THREADS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

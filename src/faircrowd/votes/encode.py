@@ -1,0 +1,174 @@
+"""Columns to integer codes: the one place where values become numbers.
+
+Arrow dictionaries do the work. Integers of a compact range (row numbers, most ids) go through a table of
+the range instead, which is several times as fast and needs no sort; mixed Python objects through a dict.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from faircrowd.errors import InputError
+from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
+
+__all__ = ["encode", "keep_used"]
+
+_MISSING = (None, "NaT", "<NA>")
+
+
+def encode(column: Any) -> tuple[Codes, Vocabulary]:
+    """Encode a column.
+
+    Parameters
+    ----------
+    column : ndarray, pyarrow.Array or pyarrow.ChunkedArray
+        An ndarray of dtype object may hold any hashable values, mixed.
+
+    Returns
+    -------
+    codes : ndarray of int32
+        Position of each row's value in the vocabulary, -1 where it is missing (null or NaN).
+    vocabulary : Vocabulary
+        The values that occur, each as it came, in canonical order.
+    """
+    if isinstance(column, np.ndarray):
+        if column.dtype == object:
+            return _encode_objects(column)
+        if column.dtype.kind in "iu" and (coded := _encode_range(column)) is not None:
+            return coded
+        column = pa.array(column, from_pandas=True)
+    elif pa.types.is_integer(column.type) and column.null_count == 0:
+        if (coded := _encode_range(column.to_numpy())) is not None:
+            return coded
+    if pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type):
+        raise InputError(f"A column holds nested values ({column.type}); ids and labels must be plain.")
+    return _encode_arrow(column)
+
+
+def keep_used(codes: Codes, vocabulary: Vocabulary) -> tuple[Codes, Vocabulary, NDArray[np.int64]]:
+    """Drop the values that no code uses; also return the dropped positions."""
+    used = np.zeros(len(vocabulary), dtype=bool)
+    used[codes] = True
+    if used.all():
+        return codes, vocabulary, np.empty(0, dtype=np.int64)
+    renumbered = (np.cumsum(used) - 1).astype(np.int32)
+    return renumbered[codes], vocabulary.take(np.flatnonzero(used)), np.flatnonzero(~used)
+
+
+def _encode_range(values: NDArray[Any]) -> tuple[Codes, Vocabulary] | None:
+    """Encode integers by a table over their range, if the range is not much longer than the column."""
+    if values.size == 0:
+        return None
+    low, high = int(values.min()), int(values.max())
+    if high - low > 4 * values.size + 1024 or high - low >= 2**31 - 1 or high > 2**63 - 1:
+        return None
+    kind = values.dtype
+    if kind == np.uint64:  # below 2**63, by the line above; signed arithmetic stays in integers
+        values = values.view(np.int64)
+    rank = np.zeros(high - low + 1, dtype=np.int32)
+    _mark(values, low, rank)
+    present = np.flatnonzero(rank) + low
+    _number(rank)
+    codes = np.empty(values.size, dtype=np.int32)
+    _map(values, low, rank, codes)
+    return codes, Vocabulary(pa.array(present.astype(kind)))
+
+
+@numba.njit(cache=True, nogil=True)
+def _mark(values, low, rank):  # type: ignore[no-untyped-def]
+    for i in range(values.size):
+        rank[values[i] - low] = 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _number(rank):  # type: ignore[no-untyped-def]
+    count = 0
+    for i in range(rank.size):
+        present = rank[i]
+        rank[i] = count
+        count += present
+
+
+@numba.njit(cache=True, nogil=True)
+def _map(values, low, rank, codes):  # type: ignore[no-untyped-def]
+    for i in range(values.size):
+        codes[i] = rank[values[i] - low]
+
+
+def _encode_arrow(column: Any) -> tuple[Codes, Vocabulary]:
+    if pa.types.is_null(column.type):
+        return np.full(len(column), -1, dtype=np.int32), Vocabulary(column.slice(0, 0))
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.unify_dictionaries().combine_chunks()
+        if isinstance(coded, pa.ChunkedArray):  # no chunk at all
+            coded = pa.concat_arrays(coded.chunks) if coded.num_chunks else pa.array([], type=coded.type)
+    codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int32)
+    # A dictionary that came with the data may repeat values, hold nulls, or hold values no row has.
+    inner, vocabulary = _sorted(coded.dictionary)
+    codes = np.append(inner, np.int32(-1))[codes]
+    present = codes[codes >= 0]
+    used = np.zeros(len(vocabulary), dtype=bool)
+    used[present] = True
+    if not used.all():
+        renumbered = np.append((np.cumsum(used) - 1).astype(np.int32), np.int32(-1))
+        codes, vocabulary = renumbered[codes], vocabulary.take(np.flatnonzero(used))
+    return codes, vocabulary
+
+
+def _sorted(values: Any) -> tuple[Codes, Vocabulary]:
+    """Sort a dictionary's values; also return the place of each old position in the new order."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    order = pc.sort_indices(values, null_placement="at_end").to_numpy()
+    values = values.take(pa.array(order))
+    n_valid = len(values) - values.null_count
+    values = values.slice(0, n_valid)
+    place = np.full(len(order), -1, dtype=np.int32)
+    if len(values) > 1 and (repeated := np.asarray(pc.equal(values[1:], values[:-1]))).any():
+        first = np.concatenate([[True], ~repeated.astype(bool)])
+        place[order[:n_valid]] = np.cumsum(first) - 1
+        return place, Vocabulary(values.filter(pa.array(first)))
+    place[order[:n_valid]] = np.arange(n_valid, dtype=np.int32)
+    return place, Vocabulary(values)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or (str(value) in _MISSING and not isinstance(value, str))
+
+
+def _encode_objects(column: NDArray[Any]) -> tuple[Codes, Vocabulary]:
+    kinds = set(map(type, column))
+    if kinds <= {str, type(None)}:
+        return _encode_arrow(pa.array(column, type=pa.large_string()))
+    try:
+        values = {(type(value), value): value for value in column if not _is_missing(value)}
+    except TypeError as error:
+        raise InputError(f"Ids and labels must be hashable values ({error}).") from None
+    except ValueError:
+        raise InputError("A column holds arrays; ids and labels must be plain values.") from None
+    try:
+        ordered = sorted(values.values()) if len({kind for kind, _ in values}) == 1 else None
+    except TypeError:
+        ordered = None
+    if ordered is None:
+        ordered = sorted(values.values(), key=_mixed_order)
+    place = {(type(value), value): code for code, value in enumerate(ordered)}
+    codes = np.fromiter(
+        (-1 if _is_missing(value) else place[type(value), value] for value in column),
+        dtype=np.int32,
+        count=len(column),
+    )
+    vocabulary = Vocabulary.of(ordered) if ordered else Vocabulary(as_objects([]))
+    return codes, vocabulary
+
+
+def _mixed_order(value: Any) -> tuple[str, float, str]:
+    number = float(value) if isinstance(value, int | float) and abs(value) < 1e300 else 0.0
+    return type(value).__name__, number, str(value)

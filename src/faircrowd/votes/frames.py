@@ -1,0 +1,176 @@
+"""Data frames at the edge: any frame that narwhals takes comes in, the same kind goes out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from faircrowd._checks import few, suggestion
+from faircrowd.errors import InputError, MissingColumnError
+from faircrowd.votes.vocabulary import Vocabulary
+
+__all__ = ["ALIASES", "Style", "column_of", "find_column", "frame_of", "is_frame"]
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "task": ("task", "item", "question"),
+    "worker": ("worker", "annotator", "annotator_id", "performer"),
+    "label": ("label", "answer"),
+}
+"""Names under which the three columns of votes are known, the proper name first."""
+
+
+def is_frame(data: Any) -> bool:
+    """Whether narwhals knows this kind of frame."""
+    return isinstance(nw.from_native(data, pass_through=True), nw.DataFrame | nw.LazyFrame)
+
+
+def frame_of(data: Any, columns: Sequence[str] | None = None) -> "nw.DataFrame[Any]":
+    """Wrap an eager frame; collect a lazy one (only ``columns``, if given)."""
+    frame = nw.from_native(data)
+    if isinstance(frame, nw.LazyFrame):
+        if columns is not None:
+            frame = frame.select(*columns)
+        frame = frame.collect("polars" if frame.implementation.is_polars() else "pyarrow")
+    return frame  # type: ignore[no-any-return]
+
+
+def find_column(role: str, names: Sequence[str], explicit: str | None = None, *, where: str = "the votes") -> str:
+    """Find the column that plays a role, by its explicit name or by a known alias."""
+    wanted = (explicit,) if explicit is not None else ALIASES[role]
+    found = [name for name in wanted if names.count(name)]
+    if not found:
+        listed = few(names, limit=12) if names else "none"
+        also = f" (or {', '.join(wanted[1:])})" if len(wanted) > 1 else ""
+        raise MissingColumnError(
+            f"No column {wanted[0]!r}{also} in {where}; its columns are {listed}."
+            f"{suggestion(wanted[0], names)}{'' if explicit else f' Name it with {role}=...'}"
+        )
+    name = found[0]
+    if name != wanted[0] and len(found) > 1:
+        raise InputError(f"Both {found[0]!r} and {found[1]!r} in {where} could be the {role}; name one with {role}=...")
+    if names.count(name) > 1:
+        raise InputError(f"Column {name!r} occurs {names.count(name)} times in {where}; keep one.")
+    return name
+
+
+def column_of(frame: "nw.DataFrame[Any]", name: str) -> Any:
+    """Return a column ready for ``encode``: a numpy array where that is free, Arrow otherwise."""
+    return array_of(frame.get_column(name))
+
+
+def array_of(series: "nw.Series[Any]") -> Any:
+    """Return a series ready for ``encode``."""
+    native = series.to_native()
+    kind = getattr(native, "dtype", None)
+    if series.implementation.is_pandas_like() and isinstance(kind, np.dtype):
+        return native.to_numpy()
+    return native if isinstance(native, pa.ChunkedArray) else series.to_arrow()
+
+
+@dataclass(frozen=True)
+class Style:
+    """How results are given back: in the kind of frame, and with the column types, of the input.
+
+    Attributes
+    ----------
+    backend : str
+        "pandas" or another of narwhals' eager kinds. Without a frame to follow: pandas if it is installed,
+        pyarrow otherwise.
+    dtypes : dict
+        For pandas: the dtype of the column of each role.
+    """
+
+    backend: str = ""
+    dtypes: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def follow(cls, frame: "nw.DataFrame[Any]", roles: Mapping[str, str]) -> "Style":
+        """Follow a frame whose columns play the given roles."""
+        if not frame.implementation.is_pandas():
+            return cls(frame.implementation.value)
+        native = frame.to_native()
+        return cls("pandas", {role: native[name].dtype for role, name in roles.items()})
+
+    def values(self, role: str, vocabulary: Vocabulary) -> Any:
+        """Return a pandas array of values of one role, in the type they came in."""
+        import pandas as pd
+
+        if vocabulary.is_mixed:
+            return pd.array(vocabulary.values, dtype=object)
+        kind = self.dtypes.get(role)
+        plain = vocabulary.values.to_pandas()
+        if kind is None or isinstance(kind, pd.CategoricalDtype):
+            return plain.array
+        return plain.astype(kind).array
+
+    def series(self, index: Mapping[str, Vocabulary], name: str, values: Any) -> Any:
+        """One value a row: a pandas Series with that index, or a frame with the index as columns.
+
+        ``values`` is an array, or a pair (role, Vocabulary) for values of the input.
+        """
+        if not self._is_pandas:
+            return self._table({**index, name: values[1] if isinstance(values, tuple) else values})
+        import pandas as pd
+
+        if not len(next(iter(index.values()))):
+            return pd.Series(dtype=float, name=name)
+        if isinstance(values, tuple):
+            values = self.values(*values)
+        return pd.Series(values, index=self._index(index), name=name)
+
+    def frame(
+        self,
+        index: Mapping[str, Vocabulary],
+        columns: Vocabulary,
+        values: NDArray[Any],
+        *,
+        columns_name: str | None = None,
+    ) -> Any:
+        """One row a key and one column a class."""
+        if not self._is_pandas:
+            names = [str(label) for label in columns.to_list()]
+            return self._table({**index, **{name: values[:, k] for k, name in enumerate(names)}})
+        import pandas as pd
+
+        if not len(next(iter(index.values()))):
+            return pd.DataFrame()
+        labels = pd.Index(self.values("label", columns), name=columns_name)
+        return pd.DataFrame(values, index=self._index(index), columns=labels)
+
+    def columns(self, columns: Mapping[str, Any]) -> Any:
+        """Return a plain frame of these columns."""
+        if not self._is_pandas:
+            return self._table(columns)
+        import pandas as pd
+
+        return pd.DataFrame(columns)
+
+    @property
+    def _is_pandas(self) -> bool:
+        if self.backend:
+            return self.backend == "pandas"
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            return False
+        return True
+
+    def _index(self, index: Mapping[str, Vocabulary]) -> Any:
+        import pandas as pd
+
+        levels = [pd.Index(self.values(role, vocabulary), name=role) for role, vocabulary in index.items()]
+        return levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels, names=list(index))
+
+    def _table(self, columns: Mapping[str, Any]) -> Any:
+        arrays = {
+            name: pa.array(values.values) if isinstance(values, Vocabulary) else pa.array(values)
+            for name, values in columns.items()
+        }
+        table = pa.table(arrays)
+        if self.backend in ("", "pyarrow"):
+            return table
+        return nw.from_arrow(table, backend=self.backend).to_native()  # type: ignore[arg-type]

@@ -1,0 +1,112 @@
+"""Rows in any order to votes grouped by task: a counting sort, then a small sort inside each task."""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["Grouped", "group_by_task", "repeated_votes", "sort_repeated"]
+
+_SMALL = 32
+
+
+class Grouped(NamedTuple):
+    """Votes grouped by task: those of task ``i`` are ``[offsets[i]:offsets[i + 1]]``."""
+
+    offsets: NDArray[np.int64]
+    worker: Codes
+    label: Codes
+
+
+def group_by_task(task: Codes, worker: Codes, label: Codes, n_tasks: int) -> Grouped:
+    """Group the votes by task; inside a task by worker, equal workers in the order of the rows.
+
+    ``task`` is overwritten: at ten million votes the space counts.
+    """
+    offsets = np.zeros(n_tasks + 1, dtype=np.int64)
+    _destinations(task, offsets)
+    grouped = Grouped(offsets, np.empty_like(worker), np.empty_like(label))
+    _scatter(task, worker, grouped.worker)
+    _scatter(task, label, grouped.label)
+    _sort_inside(offsets, grouped.worker, grouped.label)
+    return grouped
+
+
+def repeated_votes(grouped: Grouped, *, keep: str) -> NDArray[np.bool_]:
+    """Mark the votes to set aside so that each worker votes once a task.
+
+    Parameters
+    ----------
+    keep : {"first", "last"}
+        Which of the repeated votes stays, in the order of the rows.
+    """
+    aside = np.zeros(grouped.worker.size, dtype=bool)
+    _mark_repeated(grouped.offsets, grouped.worker, keep == "last", aside)
+    return aside
+
+
+def sort_repeated(grouped: Grouped) -> None:
+    """Order the repeated votes of a worker on a task by label, so that the order of rows leaves no trace."""
+    _sort_equal_workers(grouped.offsets, grouped.worker, grouped.label)
+
+
+@numba.njit(cache=True, nogil=True)
+def _destinations(task, offsets):  # type: ignore[no-untyped-def]
+    """Count the votes a task into ``offsets``; turn ``task`` into each row's place."""
+    for i in range(task.size):
+        offsets[task[i] + 1] += 1
+    for t in range(offsets.size - 1):
+        offsets[t + 1] += offsets[t]
+    free = offsets[:-1].copy()
+    for i in range(task.size):
+        place = free[task[i]]
+        free[task[i]] = place + 1
+        task[i] = place
+
+
+@numba.njit(cache=True, nogil=True)
+def _scatter(place, source, target):  # type: ignore[no-untyped-def]
+    for i in range(place.size):
+        target[place[i]] = source[i]
+
+
+@numba.njit(cache=True, nogil=True)
+def _sort_inside(offsets, worker, label):  # type: ignore[no-untyped-def]
+    """Sort each task's votes by worker, stably."""
+    for t in range(offsets.size - 1):
+        start, stop = offsets[t], offsets[t + 1]
+        if stop - start > _SMALL:
+            order = np.argsort(worker[start:stop], kind="mergesort")
+            worker[start:stop] = worker[start:stop][order]
+            label[start:stop] = label[start:stop][order]
+            continue
+        for i in range(start + 1, stop):
+            w, y = worker[i], label[i]
+            j = i - 1
+            while j >= start and worker[j] > w:
+                worker[j + 1] = worker[j]
+                label[j + 1] = label[j]
+                j -= 1
+            worker[j + 1] = w
+            label[j + 1] = y
+
+
+@numba.njit(cache=True, nogil=True)
+def _mark_repeated(offsets, worker, keep_last, aside):  # type: ignore[no-untyped-def]
+    for t in range(offsets.size - 1):
+        for i in range(offsets[t] + 1, offsets[t + 1]):
+            if worker[i] == worker[i - 1]:
+                aside[i - 1 if keep_last else i] = True
+
+
+@numba.njit(cache=True, nogil=True)
+def _sort_equal_workers(offsets, worker, label):  # type: ignore[no-untyped-def]
+    for t in range(offsets.size - 1):
+        start = offsets[t]
+        for i in range(offsets[t] + 1, offsets[t + 1] + 1):
+            if i == offsets[t + 1] or worker[i] != worker[start]:
+                label[start:i] = np.sort(label[start:i])
+                start = i

@@ -1,0 +1,132 @@
+"""Votes from a file or a frame to a :class:`VoteTable`."""
+
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from faircrowd._checks import check_choice
+from faircrowd.errors import DataWarning, InputError
+from faircrowd.votes.encode import encode
+from faircrowd.votes.files import read_columns, read_header
+from faircrowd.votes.frames import Style, column_of, find_column, frame_of, is_frame
+from faircrowd.votes.groups import attach_groups
+from faircrowd.votes.table import VoteTable, build_table
+from faircrowd.votes.vocabulary import Codes, Vocabulary
+
+__all__ = ["as_votes", "read_votes"]
+
+_LONGEST_LABEL = 100_000
+
+
+def read_votes(
+    source: Any,
+    *,
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    sensitive_features: Any = None,
+    tasks: Any = None,
+    on_duplicate: str = "last",
+    on_missing: str = "drop",
+    delimiter: str | None = None,
+) -> VoteTable:
+    """Read votes into a compact table, with an account of every row.
+
+    Parameters
+    ----------
+    source : path or frame
+        A .csv, .tsv or .jsonl file (also with .gz, .bz2 or .zst), a .parquet file, or a frame of pandas,
+        polars, pyarrow or any other library that narwhals knows, a row a vote.
+    task, worker, label : str, optional
+        Names of the columns. By default ``task`` (or ``item``, ``question``), ``worker`` (or ``annotator``,
+        ``annotator_id``, ``performer``) and ``label`` (or ``answer``).
+    sensitive_features : optional
+        The sensitive group of each task: a pandas Series indexed by task, a dict, a frame with a task column and one
+        or more group columns, or the name (a list of names) of columns of the votes or of ``tasks``. Several
+        columns are intersected.
+    tasks : path or frame, optional
+        A table with a row a task, where the columns named in ``sensitive_features`` are looked up.
+    on_duplicate : {"last", "first", "all", "error"}
+        What to do where a worker votes more than once on a task.
+    on_missing : {"drop", "error"}
+        What to do with rows that lack a task, a worker or a label.
+    delimiter : str, optional
+        The separator of a text file, if it is not the one its name suggests.
+
+    Returns
+    -------
+    VoteTable
+        Its ``report`` says what was set aside, why, and which option decided; a
+        :class:`~faircrowd.errors.DataWarning` says so too.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> votes = read_votes(pd.DataFrame({
+    ...     "task": ["a", "a", "b"], "worker": [1, 2, 1], "label": ["yes", "no", "yes"],
+    ... }))
+    >>> votes
+    VoteTable(3 votes, 2 tasks, 2 workers, 2 classes)
+    >>> votes.report.rows_aside
+    0
+    """
+    check_choice("on_duplicate", on_duplicate, ("last", "first", "all", "error"))
+    check_choice("on_missing", on_missing, ("drop", "error"))
+    explicit = {"task": task, "worker": worker, "label": label}
+    where = "the votes"
+    if isinstance(source, str | os.PathLike):
+        where = str(source)
+        names = read_header(source, delimiter=delimiter)
+        roles = _roles(names, explicit, where)
+        columns: Any = read_columns(source, list(roles.values()), delimiter=delimiter)
+        style = Style()
+        source = Path(source)
+    elif is_frame(source):
+        frame = frame_of(source)
+        roles = _roles(list(frame.columns), explicit, where)
+        columns = {name: column_of(frame, name) for name in roles.values()}
+        style = Style.follow(frame, roles)
+    else:
+        raise InputError(
+            f"Votes must be a path or a frame (pandas, polars, pyarrow, ...), not {type(source).__name__}."
+        )
+    coded: dict[str, tuple[Codes, Vocabulary]] = {}
+    for role, name in roles.items():
+        coded[role] = encode(columns.pop(name))
+    _check_labels(coded["label"][1], where)
+    table = build_table(coded, on_missing=on_missing, on_duplicate=on_duplicate, style=style)
+    for line in table.report.lines():
+        warnings.warn(line, DataWarning, stacklevel=2)
+    if sensitive_features is None:
+        return table
+    return attach_groups(table, sensitive_features, votes=(source, roles["task"]), tasks=tasks, delimiter=delimiter)
+
+
+def as_votes(data: Any, sensitive_features: Any = None) -> VoteTable:
+    """Return votes given as a table, a path or a frame as a table, with groups if these are given."""
+    if not isinstance(data, VoteTable):
+        return read_votes(data, sensitive_features=sensitive_features)
+    return data if sensitive_features is None else attach_groups(data, sensitive_features)
+
+
+def _roles(names: list[str], explicit: Mapping[str, str | None], where: str) -> dict[str, str]:
+    return {role: find_column(role, names, name, where=where) for role, name in explicit.items()}
+
+
+def _check_labels(classes: Vocabulary, where: str) -> None:
+    if classes.is_mixed or not (
+        pa.types.is_string(classes.values.type) or pa.types.is_large_string(classes.values.type)
+    ):
+        return
+    lengths = np.asarray(pc.utf8_length(classes.values))
+    if lengths.size and lengths.max() > _LONGEST_LABEL:
+        raise InputError(
+            f"A label in {where} is {lengths.max():,} characters long (at most {_LONGEST_LABEL:,} are taken); "
+            "is the label column a class, not a text?"
+        )

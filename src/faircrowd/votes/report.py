@@ -1,0 +1,83 @@
+"""What happened to every row on the way in."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from faircrowd._checks import few
+
+__all__ = ["VotesReport"]
+
+
+@dataclass(frozen=True)
+class VotesReport:
+    """An account of the rows of a table of votes; the counts add up to ``rows_read``.
+
+    Attributes
+    ----------
+    rows_read : int
+        Rows in the source.
+    rows_missing : dict of str to int
+        Rows set aside for want of a task, worker or label, by the first of these that lacks.
+    rows_repeated : int
+        Rows that repeat a (task, worker) pair and were set aside (``on_duplicate`` first or last) or
+        kept (``all``).
+    on_missing, on_duplicate : str
+        The policies that decided.
+    rows_without_skill : int
+        Rows set aside because their worker had no weight (``on_missing_skill="ignore"``).
+    tasks_without_votes : tuple
+        Names of the tasks that are left with no vote, so that they get no label.
+    """
+
+    rows_read: int = 0
+    rows_missing: dict[str, int] = field(default_factory=dict)
+    rows_repeated: int = 0
+    on_missing: str = "drop"
+    on_duplicate: str = "last"
+    rows_without_skill: int = 0
+    tasks_without_votes: tuple[Any, ...] = ()
+
+    @property
+    def rows_aside(self) -> int:
+        """Rows that are not among the votes."""
+        repeated = 0 if self.on_duplicate == "all" else self.rows_repeated
+        return sum(self.rows_missing.values()) + repeated + self.rows_without_skill
+
+    def lines(self) -> list[str]:
+        """Say, a line a reason, what was set aside and by which option; empty if all rows are votes."""
+        said = [
+            f"{count:,} of {self.rows_read:,} rows set aside: no {column} (on_missing={self.on_missing!r})"
+            for column, count in self.rows_missing.items()
+            if count
+        ]
+        if self.rows_repeated:
+            option = f"(on_duplicate={self.on_duplicate!r})"
+            if self.on_duplicate == "all":
+                said.append(f"{self.rows_repeated:,} rows repeat a task and worker and were kept {option}")
+            else:
+                said.append(
+                    f"{self.rows_repeated:,} of {self.rows_read:,} rows set aside: same task and worker, "
+                    f"the {self.on_duplicate} vote counts {option}"
+                )
+        if self.rows_without_skill:
+            said.append(
+                f"{self.rows_without_skill:,} rows set aside: their worker has no skill (on_missing_skill='ignore')"
+            )
+        if self.tasks_without_votes:
+            count = len(self.tasks_without_votes)
+            said.append(f"{count:,} task{'s' * (count != 1)} left with no vote: {few(self.tasks_without_votes)}")
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the account as plain values, ready for JSON."""
+        return {
+            "rows_read": self.rows_read,
+            "rows_aside": self.rows_aside,
+            "rows_missing": dict(self.rows_missing),
+            "rows_repeated": self.rows_repeated,
+            "rows_without_skill": self.rows_without_skill,
+            "on_missing": self.on_missing,
+            "on_duplicate": self.on_duplicate,
+            "tasks_without_votes": [str(task) for task in self.tasks_without_votes[:100]],
+            "n_tasks_without_votes": len(self.tasks_without_votes),
+        }

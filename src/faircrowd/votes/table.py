@@ -1,0 +1,186 @@
+"""The votes, encoded: what every later stage works on."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.errors import InputError
+from faircrowd.votes.encode import keep_used
+from faircrowd.votes.frames import Style
+from faircrowd.votes.layout import Grouped, group_by_task, repeated_votes, sort_repeated
+from faircrowd.votes.report import VotesReport
+from faircrowd.votes.vocabulary import Codes, Vocabulary
+
+__all__ = ["VoteTable", "build_table"]
+
+
+@dataclass(frozen=True, eq=False)
+class VoteTable:
+    """Votes as integer codes, sorted by task, then by worker (compressed sparse rows).
+
+    Attributes
+    ----------
+    tasks, workers, classes : Vocabulary
+        What the codes stand for.
+    offsets : ndarray of int64, shape (n_tasks + 1,)
+        The votes of task ``i`` are ``worker[offsets[i]:offsets[i + 1]]`` and ``label[...]`` alike.
+    worker, label : ndarray of int32, shape (n_votes,)
+    groups : Vocabulary or None
+        The sensitive groups, where they are known.
+    group : ndarray of int32, shape (n_tasks,), or None
+        The group of each task.
+    report : VotesReport
+        What happened to every row of the source.
+    """
+
+    tasks: Vocabulary
+    workers: Vocabulary
+    classes: Vocabulary
+    offsets: NDArray[np.int64]
+    worker: Codes
+    label: Codes
+    groups: Vocabulary | None = None
+    group: Codes | None = None
+    report: VotesReport = field(default_factory=VotesReport)
+    style: Style = field(default_factory=Style)
+
+    @property
+    def n_votes(self) -> int:
+        """Number of votes."""
+        return int(self.worker.size)
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks with at least one vote."""
+        return len(self.tasks)
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers with at least one vote (or known to a fitted model)."""
+        return len(self.workers)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def votes_per_task(self) -> NDArray[np.int64]:
+        """Number of votes of each task."""
+        return np.diff(self.offsets)
+
+    @property
+    def votes_per_worker(self) -> NDArray[np.int64]:
+        """Number of votes of each worker."""
+        return np.bincount(self.worker, minlength=self.n_workers)
+
+    def with_groups(self, groups: Vocabulary, group: Codes) -> "VoteTable":
+        """Return the table with the sensitive group of each task."""
+        return replace(self, groups=groups, group=group)
+
+    def with_classes(self, classes: Vocabulary) -> "VoteTable":
+        """Return the table coded by a larger list of classes."""
+        place = classes.code_of(self.classes.values)
+        return replace(self, classes=classes, label=place[self.label])
+
+    def with_workers(self, workers: Vocabulary, worker: Codes) -> "VoteTable":
+        """Return the table coded by another list of workers; codes past its end are workers it does not know."""
+        return replace(self, workers=workers, worker=worker)
+
+    def select(self, keep: NDArray[np.bool_], **report: int) -> "VoteTable":
+        """Return the table of the votes marked in ``keep``; tasks and workers left empty are dropped."""
+        task = np.repeat(np.arange(self.n_tasks, dtype=np.int32), self.votes_per_task)[keep]
+        task, tasks, lost = keep_used(task, self.tasks)
+        worker, workers, _ = keep_used(self.worker[keep], self.workers)
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=len(tasks)))])
+        group = None if self.group is None else np.delete(self.group, lost)
+        without = (*self.report.tasks_without_votes, *self.tasks.some(lost))
+        account = replace(self.report, tasks_without_votes=without, **report)  # type: ignore[arg-type]
+        return replace(
+            self,
+            tasks=tasks,
+            workers=workers,
+            offsets=offsets.astype(np.int64),
+            worker=worker,
+            label=self.label[keep],
+            group=group,
+            report=account,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"VoteTable({self.n_votes:,} votes, {self.n_tasks:,} tasks, {self.n_workers:,} workers, "
+            f"{self.n_classes:,} classes{'' if self.groups is None else f', {len(self.groups):,} groups'})"
+        )
+
+
+def build_table(
+    columns: dict[str, tuple[Codes, Vocabulary]],
+    *,
+    on_missing: str,
+    on_duplicate: str,
+    style: Style,
+) -> VoteTable:
+    """Apply the policies to encoded rows and group them by task.
+
+    ``columns`` is emptied as it is used, so that its arrays can be freed.
+    """
+    (task, tasks), (worker, workers), (label, classes) = (columns.pop(name) for name in ("task", "worker", "label"))
+    rows_read = task.size
+    missing: dict[str, int] = {}
+    keep = np.ones(rows_read, dtype=bool)
+    for name, codes in (("task", task), ("worker", worker), ("label", label)):
+        if codes.size and codes.min() < 0:
+            missing[name] = int(np.count_nonzero(keep & (codes < 0)))
+            keep &= codes >= 0
+    if missing and on_missing == "error":
+        name, count = next(iter(missing.items()))
+        row = int(np.argmin(keep)) + 1
+        raise InputError(
+            f"{count:,} of {rows_read:,} rows have no {name} (the first is row {row}); fill them in, "
+            "or set them aside with on_missing='drop'."
+        )
+    lost: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+    all_tasks = tasks
+    if missing:
+        task, worker, label = task[keep], worker[keep], label[keep]
+        task, tasks, lost = keep_used(task, tasks)
+        worker, workers, _ = keep_used(worker, workers)
+        label, classes, _ = keep_used(label, classes)
+    del keep
+    grouped = group_by_task(task, worker, label, len(tasks))
+    del task, worker, label
+    grouped, repeated = _one_vote_each(grouped, on_duplicate, tasks, workers)
+    if repeated and on_duplicate in ("first", "last"):  # a class may have lost its only votes
+        label, classes, _ = keep_used(grouped.label, classes)
+        grouped = grouped._replace(label=label)
+    report = VotesReport(
+        rows_read=rows_read,
+        rows_missing=missing,
+        rows_repeated=repeated,
+        on_missing=on_missing,
+        on_duplicate=on_duplicate,
+        tasks_without_votes=tuple(all_tasks.some(lost)),
+    )
+    return VoteTable(tasks, workers, classes, *grouped, report=report, style=style)
+
+
+def _one_vote_each(grouped: Grouped, policy: str, tasks: Vocabulary, workers: Vocabulary) -> tuple[Grouped, int]:
+    aside = repeated_votes(grouped, keep="first" if policy == "first" else "last")
+    repeated = int(np.count_nonzero(aside))
+    if repeated and policy == "all":
+        sort_repeated(grouped)
+    if repeated == 0 or policy == "all":
+        return grouped, repeated
+    if policy == "error":
+        vote = int(np.argmax(aside))
+        task = int(np.searchsorted(grouped.offsets, vote, side="right")) - 1
+        pair = tasks.some([task])[0], workers.some([int(grouped.worker[vote])])[0]
+        raise InputError(
+            f"{repeated:,} rows repeat a (task, worker) pair, such as task {pair[0]!r} and worker {pair[1]!r}; "
+            "keep one with on_duplicate='last' or 'first', or all with 'all'."
+        )
+    before = np.concatenate([[0], np.cumsum(aside)])
+    offsets = grouped.offsets - before[grouped.offsets]
+    return Grouped(offsets, grouped.worker[~aside], grouped.label[~aside]), repeated
