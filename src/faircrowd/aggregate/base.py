@@ -70,26 +70,33 @@ class Aggregator:
     @property
     def labels_(self) -> Any:
         """The label of each task: a Series named ``agg_label`` indexed by ``task``."""
-        return self._fitted().labels
+        return self.posterior_.labels
 
     @property
     def probas_(self) -> Any:
         """The probability of each task and class: a frame indexed by ``task``, a column a class."""
-        return self._fitted().probas
+        return self.posterior_.probas
 
     @property
     def log_probas_(self) -> Any:
         """Log-probabilities; differences of two classes are log-odds, exact where ``probas_`` rounds to 0 or 1."""
-        return self._fitted().log_probas
+        return self.posterior_.log_probas
 
     @property
     def report_(self) -> VotesReport:
         """What happened to every row of the votes given to ``fit``."""
-        self._fitted()
-        assert self._votes is not None  # noqa: S101 - set with _posterior
-        return self._votes.report
+        return self.votes_.report
 
-    def _fitted(self) -> Posterior:
+    @property
+    def votes_(self) -> VoteTable:
+        """The votes given to ``fit``, encoded."""
+        if self._votes is None:
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call fit(votes) first.")
+        return self._votes
+
+    @property
+    def posterior_(self) -> Posterior:
+        """Labels, probabilities and log-probabilities as plain arrays."""
         if self._posterior is None:
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call fit(votes) first.")
         return self._posterior
@@ -102,12 +109,11 @@ class Aggregator:
         raise NotImplementedError  # pragma: no cover - every aggregator defines its own
 
     def _predicted(self, data: Any, sensitive_features: Any) -> Posterior:
-        self._fitted()
-        assert self._votes is not None  # noqa: S101 - set with _posterior
+        fitted = self.votes_
         new = as_votes(data, sensitive_features)
         if self._needs_groups and new.group is None:
             raise InputError("This model learned by group; give sensitive_features for the new tasks.")
-        return self._predict(known_classes(new, self._votes.classes))
+        return self._predict(known_classes(new, fitted.classes))
 
     @property
     def _needs_groups(self) -> bool:
@@ -123,7 +129,8 @@ def known_classes(votes: VoteTable, classes: Vocabulary) -> VoteTable:
     unknown = np.flatnonzero(place < 0)
     if unknown.size:
         raise InputError(
-            f"The new votes have labels that were not seen in fit: {few(votes.classes.some(unknown[:5]), unknown.size)}; "
+            "The new votes have labels that were not seen in fit: "
+            f"{few(votes.classes.some(unknown[:5]), unknown.size)}; "
             f"known are {few(classes.some(range(min(5, len(classes)))), len(classes))}."
         )
     return votes.with_classes(classes)

@@ -18,7 +18,7 @@ __all__ = ["BayesVote"]
 
 @dataclass(eq=False)
 class BayesVote(ConfusionAggregator):
-    r"""The most probable class given the votes, with confusion matrices and class shares counted on gold labels.
+    r"""The most probable class given the votes, with matrices and class shares counted on gold labels.
 
     With :math:`\pi^{(r)}_{j,k}(a) = P(\tilde Y_r = j \mid Y = k, A = a)` counted a worker and group, and
     :math:`P(Y = k \mid A = a)` a group, the posterior of class k is proportional to
@@ -27,21 +27,23 @@ class BayesVote(ConfusionAggregator):
     Parameters
     ----------
     pseudo_count : float
-        Votes a true class that each worker is given before counting, of which the share ``pseudo_skill`` is right and the
-        rest is spread over the other classes. Keeps rare cells off zero.
+        Votes a true class that each worker is given before counting, of which the share ``pseudo_skill`` is
+        right and the rest is spread over the other classes. Keeps rare cells off zero.
     pseudo_skill : float
     prior_pseudo_count : float
         Tasks that each class is given before counting, in every group.
     ties : {"first", "last"}
-        The class that wins a tie: the first or the last in sorted order ("last" is the paper's rule for two classes).
+        The class that wins a tie: the first or the last in sorted order ("last" is the paper's rule for two
+        classes).
 
     Attributes
     ----------
     labels_, probas_, log_probas_, report_
-        As in :class:`DawidSkene`. The gold labels teach the workers' matrices; tasks that have one are labelled by their
-        votes like any other.
+        As in :class:`DawidSkene`. The gold labels teach the workers' matrices; tasks that have one are
+        labelled by their votes like any other.
     errors_, priors_
-        Confusion matrices and class shares. A worker without a gold vote in a group has the crowd's matrix there.
+        Confusion matrices and class shares. A worker without a gold vote in a group has the crowd's matrix
+        there.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """Kernels of the confusion-matrix models: Dawid-Skene, one-coin, Bayes.
 
 Notation of this module: K classes, W workers, G groups (1 without groups). ``cells`` number the pairs of a worker and
-a group, cell = worker * G + group. ``log_errors[cell * K + label, true]`` is the logarithm of the probability that the
-worker answers ``label`` where the true class is ``true``; ``log_priors[group, true]`` that of the class. ``token``
-stands for K (see :mod:`faircrowd.aggregate.static`). Posterior mass is counted in whole units, ``cell_unit`` of them to
-a vote and ``prior_unit`` to a task (see :mod:`faircrowd.aggregate.grid`).
+a group, cell = worker * G + group. ``log_errors[cell * K + label, true]`` is the logarithm of the probability
+that the worker answers ``label`` where the true class is ``true``; ``log_priors[group, true]`` that of the
+class. ``token`` stands for K (see :mod:`faircrowd.aggregate.static`). Posterior mass is counted in whole
+units, ``cell_unit`` of them to a vote and ``prior_unit`` to a task (see :mod:`faircrowd.aggregate.grid`).
 """
 
 import math

@@ -8,7 +8,7 @@ import numpy as np
 
 from faircrowd._checks import check_choice, check_count, check_number
 from faircrowd.aggregate.counting import weigh
-from faircrowd.aggregate.em import iterate
+from faircrowd.aggregate.em import Iterative, iterate
 from faircrowd.aggregate.initial_error import read_initial_error
 from faircrowd.aggregate.matrices import ConfusionAggregator
 from faircrowd.aggregate.model import Confusion, Counter, Counts, normalised
@@ -22,30 +22,33 @@ __all__ = ["DawidSkene"]
 
 
 @dataclass(eq=False)
-class DawidSkene(ConfusionAggregator):
+class DawidSkene(Iterative, ConfusionAggregator):
     r"""Each worker has a confusion matrix; truth, matrices and class shares are estimated together.
 
-    Maximises the likelihood :math:`\prod_i \sum_k p_k(a_i) \prod_{(r, j) \in \text{votes of } i} \pi^{(r)}_{j,k}(a_i)` of the
-    votes, times the prior that ``smoothing`` states, by expectation-maximisation in log space.
+    Maximises the likelihood
+    :math:`\prod_i \sum_k p_k(a_i) \prod_{(r, j) \in \text{votes of } i} \pi^{(r)}_{j,k}(a_i)` of the votes,
+    times the prior that ``smoothing`` states, by expectation-maximisation in log space.
 
     Parameters
     ----------
     n_iter : int
         Most rounds.
     tol : float
-        Stop when a round raises the objective by no more than this, a vote. The default stops a little early, which on nine
-        real crowds is more accurate than running on (docs/decisions/0004-tolerance.md).
+        Stop when a round raises the objective by no more than this, a vote. The default stops a little early,
+        which on nine real crowds is more accurate than running on (docs/decisions/0004-tolerance.md).
     initial_error_strategy : {None, "assign", "addition"}
-        How ``initial_error`` of ``fit`` is used: in place of the first confusion matrices, or added to their counts.
+        How ``initial_error`` of ``fit`` is used: in place of the first confusion matrices, or added to their
+        counts.
     by_group : bool
-        Whether a worker has a confusion matrix, and the classes have shares, for each sensitive group (the paper's DS).
+        Whether a worker has a confusion matrix, and the classes have shares, for each sensitive group (the
+        paper's DS).
     start : {"majority", "skill"}
-        Start from the shares of votes (as usual), or from equal class shares and workers that are right with probability
-        ``initial_skill`` (the paper's start, with 0.7).
+        Start from the shares of votes (as usual), or from equal class shares and workers that are right with
+        probability ``initial_skill`` (the paper's start, with 0.7).
     initial_skill : float
     smoothing : float
-        Pseudo-count added to every cell of the confusion matrices and of the class shares: a Dirichlet prior with this
-        count plus one. The default only keeps probabilities off zero.
+        Pseudo-count added to every cell of the confusion matrices and of the class shares: a Dirichlet prior
+        with this count plus one. The default only keeps probabilities off zero.
     ties : {"first", "last"}
         The class that wins a tie: the first or the last in sorted order.
 
@@ -56,7 +59,8 @@ class DawidSkene(ConfusionAggregator):
     errors_, priors_
         Confusion matrices and class shares, as the last posterior estimates them.
     loss_history_ : list of float
-        The log-likelihood (plus the log prior of ``smoothing``) of each round's parameters, a vote. It never falls.
+        The log-likelihood (plus the log prior of ``smoothing``) of each round's parameters, a vote. It never
+        falls.
     converged_ : bool
     n_iter_ : int
         Rounds that were run.
@@ -64,7 +68,8 @@ class DawidSkene(ConfusionAggregator):
 
     References
     ----------
-    A. P. Dawid and A. M. Skene (1979). Maximum likelihood estimation of observer error-rates using the EM algorithm.
+    A. P. Dawid and A. M. Skene (1979). Maximum likelihood estimation of observer error-rates using the EM
+    algorithm.
 
     Examples
     --------
@@ -125,24 +130,6 @@ class DawidSkene(ConfusionAggregator):
         pooled = Counts(counts.errors.sum(axis=0, keepdims=True), counts.priors)
         self._average = self._maximise(pooled).errors[0]
         return self._keep(votes, counter, gold)
-
-    @property
-    def loss_history_(self) -> list[float]:
-        """The objective of each round, a vote."""
-        self._fitted()
-        return self._run.history
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the objective settled before the rounds ran out."""
-        self._fitted()
-        return self._run.converged
-
-    @property
-    def n_iter_(self) -> int:
-        """Number of rounds that were run."""
-        self._fitted()
-        return len(self._run.history)
 
     def _check(self) -> None:
         self._check_ties()

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from faircrowd.errors import ConvergenceWarning
 
-__all__ = ["Run", "iterate", "watch_rounds"]
+__all__ = ["Iterative", "Run", "iterate", "watch_rounds"]
 
 P = TypeVar("P")
 
@@ -23,7 +23,8 @@ class Run(Generic[P]):
     Attributes
     ----------
     used : parameters or None
-        The parameters of the last expectation step: labels and ``predict`` come from these. None if no round was run.
+        The parameters of the last expectation step: labels and ``predict`` come from these. None if no round
+        was run.
     updated : parameters
         What the last maximisation step made of that expectation (the start, if no round was run).
     history : list of float
@@ -44,8 +45,8 @@ def iterate(step: Callable[[P], tuple[float, P]], start: P, *, n_iter: int, tol:
     Parameters
     ----------
     step : callable
-        An expectation and a maximisation step: from parameters to the objective *at these parameters* and to better
-        parameters.
+        An expectation and a maximisation step: from parameters to the objective *at these parameters* and to
+        better parameters.
     start : parameters
     n_iter : int
         Most rounds.

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_count, check_number
-from faircrowd.aggregate.base import Aggregator, known_workers
-from faircrowd.aggregate.em import iterate, watch_rounds
+from faircrowd.aggregate.base import known_workers
+from faircrowd.aggregate.em import Iterative, iterate, watch_rounds
 from faircrowd.aggregate.glad_kernels import ability_and_ease, glad_scores
 from faircrowd.aggregate.grid import grid_unit
 from faircrowd.aggregate.posterior import Posterior
@@ -29,9 +29,10 @@ class _Abilities(NamedTuple):
 
 
 @dataclass(eq=False)
-class GLAD(Aggregator):
-    r"""Workers have abilities, tasks have difficulties, and a vote is right with probability :math:`\sigma(\alpha_r e^{\beta_i})`.
+class GLAD(Iterative):
+    r"""Workers have abilities and tasks have difficulties.
 
+    A vote of worker r on task i is right with probability :math:`\sigma(\alpha_r e^{\beta_i})`.
     Maximises the posterior of the abilities :math:`\alpha` and log-eases :math:`\beta` (normal priors of unit variance)
     by expectation-maximisation; the maximisation is by conjugate gradients with the exact gradient.
 
@@ -122,43 +123,20 @@ class GLAD(Aggregator):
     @property
     def alphas_(self) -> Any:
         """The ability of each worker."""
-        votes = self._fitted_votes()
+        votes = self.votes_
         return votes.style.series({"worker": votes.workers}, "alpha", self._run.updated.alphas)
 
     @property
     def betas_(self) -> Any:
         """The log-ease of each task."""
-        votes = self._fitted_votes()
+        votes = self.votes_
         return votes.style.series({"task": votes.tasks}, "beta", self._run.updated.betas)
 
     @property
     def priors_(self) -> Any:
         """The class shares."""
-        votes = self._fitted_votes()
+        votes = self.votes_
         return votes.style.series({"label": votes.classes}, "prior", self._priors)
-
-    @property
-    def loss_history_(self) -> list[float]:
-        """The objective of each round, a vote."""
-        self._fitted()
-        return self._run.history
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the objective settled before the rounds ran out."""
-        self._fitted()
-        return self._run.converged
-
-    @property
-    def n_iter_(self) -> int:
-        """Number of rounds that were run."""
-        self._fitted()
-        return len(self._run.history)
-
-    def _fitted_votes(self) -> VoteTable:
-        self._fitted()
-        assert self._votes is not None  # noqa: S101 - set with _posterior
-        return self._votes
 
     def _class_shares(self, votes: VoteTable) -> NDArray[np.float64]:
         if self.labels_priors is None:
@@ -206,7 +184,7 @@ class GLAD(Aggregator):
         return _Abilities(best[:n_workers], best[n_workers:])
 
     def _predict(self, votes: VoteTable) -> Posterior:
-        fitted = self._fitted_votes()
+        fitted = self.votes_
         place = fitted.tasks.code_of(votes.tasks.values)
         average = self._used.betas.mean() if self.betas_priors_mean is not None and self._used.betas.size else 1.0
         betas = np.append(self._used.betas, average)[place]

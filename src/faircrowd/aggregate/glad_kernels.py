@@ -1,8 +1,8 @@
 """Kernels of GLAD: abilities of workers times ease of tasks.
 
-A vote of worker r on task i is right with probability sigma(x), x = alpha_r * exp(beta_i), and any other class with
-equal shares of the rest. With s(x) = log(1 + exp(x)), its log-probability is x - s(x) where the class is the vote's, and
--s(x) - log(K - 1) where it is not.
+A vote of worker r on task i is right with probability sigma(x), x = alpha_r * exp(beta_i), and any other
+class with equal shares of the rest. With s(x) = log(1 + exp(x)), its log-probability is x - s(x) where the
+class is the vote's, and -s(x) - log(K - 1) where it is not.
 """
 
 import math

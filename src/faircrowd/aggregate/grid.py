@@ -1,8 +1,9 @@
 """Sums that do not depend on their order.
 
-Floating-point addition is not associative: the same votes in another order, or cut into other blocks, would give
-sums that differ in the last digits, and expectation-maximisation can blow such a difference up where a crowd is
-balanced on a tie. So everything that is added up is first rounded to a grid on which the addition is exact:
+Floating-point addition is not associative: the same votes in another order, or cut into other blocks, would
+give sums that differ in the last digits, and expectation-maximisation can blow such a difference up where a
+crowd is balanced on a tie. So everything that is added up is first rounded to a grid on which the addition is
+exact:
 
 - terms of a task's score (log-probabilities, weights) to multiples of a power of two so coarse that the sum of
   the longest task fits the 53 bits of a double (:func:`on_grid`);

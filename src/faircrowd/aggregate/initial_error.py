@@ -25,8 +25,8 @@ def read_initial_error(votes: VoteTable, given: Any, *, assign: bool) -> NDArray
     given : frame
         A pandas frame indexed by worker and label, or any frame with these columns; a column a true class.
     assign : bool
-        Whether the matrices stand in place of estimated ones: then every worker and label of the votes must be there, and
-        probabilities must sum to one.
+        Whether the matrices stand in place of estimated ones: then every worker and label of the votes must
+        be there, and probabilities must sum to one.
     """
     worker, label, columns = _parts(given)
     shape = (votes.n_workers, votes.n_classes, votes.n_classes)

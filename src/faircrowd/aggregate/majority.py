@@ -27,11 +27,11 @@ class MajorityVote(Aggregator):
     default_skill : float, optional
         Weight of the workers that ``skills`` does not list, with ``on_missing_skill="value"``.
     on_missing_skill : {"error", "ignore", "value"}
-        What to do, where ``skills`` are given, with workers they do not list: raise; set their votes aside (a task left
-        with no vote raises); or weigh them by ``default_skill``.
+        What to do, where ``skills`` are given, with workers they do not list: raise; set their votes aside (a
+        task left with no vote raises); or weigh them by ``default_skill``.
     ties : {"first", "last"}
-        The class that wins a tie: the first or the last in sorted order. With classes 0 and 1, "last" is the rule
-        :math:`\sum_r \tilde Y_r \ge R/2` of the paper, "first" the strict :math:`> R/2` (and crowd-kit's).
+        The class that wins a tie: the first or the last in sorted order. With classes 0 and 1, "last" is the
+        rule :math:`\sum_r \tilde Y_r \ge R/2` of the paper, "first" the strict :math:`> R/2` (and crowd-kit's).
 
     Attributes
     ----------
@@ -86,13 +86,12 @@ class MajorityVote(Aggregator):
     @property
     def skills_(self) -> Any:
         """The share of each worker's votes that agree with the labels."""
-        self._fitted()
-        votes: VoteTable = self._votes  # type: ignore[assignment]
+        votes = self.votes_
         agree, total = self._agreement
         return votes.style.series({"worker": votes.workers}, "skill", agree / np.maximum(total, 1))
 
     def _predict(self, votes: VoteTable) -> Posterior:
-        known: VoteTable = self._votes  # type: ignore[assignment]
+        known = self.votes_
         if self._weights is None:
             weights = np.ones(votes.n_workers)
         else:
@@ -130,7 +129,7 @@ class MajorityVote(Aggregator):
         kept = votes.select(~aside, rows_without_skill=int(aside.sum()))
         if kept.n_tasks < votes.n_tasks:
             raise InputError(
-                f"{votes.n_tasks - kept.n_tasks:,} tasks have no vote of a worker with a skill; list more workers, or use "
-                "on_missing_skill='value'."
+                f"{votes.n_tasks - kept.n_tasks:,} tasks have no vote of a worker with a skill; list more workers, "
+                "or use on_missing_skill='value'."
             )
         return kept, weights[~unknown]

@@ -28,8 +28,7 @@ class ConfusionAggregator(Aggregator):
     @property
     def errors_(self) -> Any:
         """Confusion matrices: rows (worker, [group,] label given), columns the true class; columns sum to one."""
-        self._fitted()
-        votes: VoteTable = self._votes  # type: ignore[assignment]
+        votes = self.votes_
         n_workers, n_groups, n_classes, _ = self._shown.errors.shape
         worker, group, label = np.indices((n_workers, n_groups, n_classes)).reshape(3, -1)
         index = {"worker": votes.workers.take(worker)}
@@ -41,8 +40,7 @@ class ConfusionAggregator(Aggregator):
     @property
     def priors_(self) -> Any:
         """The probability of each class (by group, if the model is): a Series named ``prior``."""
-        self._fitted()
-        votes: VoteTable = self._votes  # type: ignore[assignment]
+        votes = self.votes_
         n_groups, n_classes = self._shown.priors.shape
         group, label = np.indices((n_groups, n_classes)).reshape(2, -1)
         index = {"group": votes.groups.take(group)} if votes.groups is not None and self._grouped else {}
@@ -50,7 +48,7 @@ class ConfusionAggregator(Aggregator):
         return votes.style.series(index, "prior", self._shown.priors.ravel())
 
     def _predict(self, votes: VoteTable) -> Posterior:
-        fitted: VoteTable = self._votes  # type: ignore[assignment]
+        fitted = self.votes_
         if self._model is None:
             counts = weigh(Counter(votes, by_group=False).engine, votes, np.ones(votes.n_workers))
             return Posterior.of(votes, counts, is_log=False, ties=self.ties)

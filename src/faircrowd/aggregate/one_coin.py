@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from faircrowd.aggregate.dawid_skene import DawidSkene
 from faircrowd.aggregate.model import Confusion, Counts, normalised
-from faircrowd.votes import VoteTable
 
 __all__ = ["OneCoinDawidSkene"]
 
@@ -18,8 +17,8 @@ class OneCoinDawidSkene(DawidSkene):
     r"""Dawid and Skene's model with one number a worker (and group): the probability :math:`p_r` of a right vote.
 
     A wrong vote is equally likely to be any other class: the confusion matrix has :math:`p_r` on its diagonal and
-    :math:`(1 - p_r)/(K - 1)` elsewhere. Parameters and attributes are those of :class:`DawidSkene`; ``smoothing`` is here
-    a pseudo-count of right and of wrong votes.
+    :math:`(1 - p_r)/(K - 1)` elsewhere. Parameters and attributes are those of :class:`DawidSkene`;
+    ``smoothing`` is here a pseudo-count of right and of wrong votes.
 
     Attributes
     ----------
@@ -42,8 +41,7 @@ class OneCoinDawidSkene(DawidSkene):
     @property
     def skills_(self) -> Any:
         """The probability that a worker's vote is right."""
-        self._fitted()
-        votes: VoteTable = self._votes  # type: ignore[assignment]
+        votes = self.votes_
         skills = _skills(self._shown)
         worker, group = np.indices(skills.shape).reshape(2, -1)
         index = {"worker": votes.workers.take(worker)}

@@ -33,7 +33,8 @@ class Posterior:
     Attributes
     ----------
     scores : ndarray, shape (n_tasks, n_classes)
-        Logarithms up to a constant a task (``is_log``), or sums of weights. They are exact sums, so ties are ties.
+        Logarithms up to a constant a task (``is_log``), or sums of weights. They are exact sums, so ties are
+        ties.
     """
 
     tasks: Vocabulary

@@ -1,8 +1,9 @@
 """The number of classes as a constant of the compiled code.
 
-A kernel that loops over two or three classes is a third to a half faster when the compiler knows how many there are. A
-number passed to a kernel is only known when it runs; the length of a tuple is part of its type. So the number K of
-classes travels as a tuple of K zeros, and ``width`` reads it back; beyond a few classes, where it gains nothing, as K.
+A kernel that loops over two or three classes is a third to a half faster when the compiler knows how many
+there are. A number passed to a kernel is only known when it runs; the length of a tuple is part of its type.
+So the number K of classes travels as a tuple of K zeros, and ``width`` reads it back; beyond a few classes,
+where it gains nothing, as K.
 """
 
 from typing import Any

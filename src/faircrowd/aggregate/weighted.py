@@ -25,8 +25,7 @@ class _SkillVote(Aggregator):
     @property
     def skills_(self) -> Any:
         """The weight of each worker: a Series named ``skill`` indexed by worker."""
-        self._fitted()
-        votes: VoteTable = self._votes  # type: ignore[assignment]
+        votes = self.votes_
         known = np.flatnonzero(~np.isnan(self._skills))
         return votes.style.series({"worker": votes.workers.take(known)}, "skill", self._skills[known])
 
@@ -41,7 +40,7 @@ class _SkillVote(Aggregator):
         return Posterior.of(votes, scores, is_log=False, ties=self.ties)
 
     def _predict(self, votes: VoteTable) -> Posterior:
-        fitted: VoteTable = self._votes  # type: ignore[assignment]
+        fitted = self.votes_
         votes = votes.with_workers(fitted.workers, known_workers(votes, fitted.workers))
         # As in crowd-kit, labels_ and probas_ of these three are those of the votes seen last.
         self._posterior = self._weighed(LocalEngine(votes), votes, np.append(self._skills, np.nan))
@@ -155,8 +154,8 @@ class GoldMajorityVote(_SkillVote):
     Attributes
     ----------
     skills_ : Series
-        The accuracy of each worker who voted on a task with a known label. A task may have several true labels
-        (repeated in ``true_labels``); any of them is right.
+        The accuracy of each worker who voted on a task with a known label. A task may have several true
+        labels (repeated in ``true_labels``); any of them is right.
     labels_, probas_, log_probas_, report_
         As in :class:`Wawa`.
 

@@ -4,6 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,9 +46,9 @@ class Block(NamedTuple):
 class LocalEngine:
     """Run kernels over the votes of a table.
 
-    A kernel is a pure function of a block of whole tasks and of parameters. The cut into blocks depends on the votes
-    alone, never on the number of threads, and sums are made in the order of the blocks: results are the same for any
-    number of threads.
+    A kernel is a pure function of a block of whole tasks and of parameters. The cut into blocks depends on
+    the votes alone, never on the number of threads, and sums are made in the order of the blocks: results are
+    the same for any number of threads.
 
     Parameters
     ----------
@@ -70,14 +71,15 @@ class LocalEngine:
     ) -> None:
         group = votes.group if by_group and votes.group is not None else np.zeros(votes.n_tasks, dtype=np.int32)
         gold = np.full(votes.n_tasks, -1, dtype=np.int32) if gold is None else gold
-        # A block's statistics may hold a confusion matrix a worker; more blocks than this would cost more than they gain.
+        # A block's statistics may hold a confusion matrix a worker; more blocks than this would cost more
+        # than they gain.
         least = max(_VOTES_A_BLOCK, votes.n_workers * votes.n_classes**2)
         n_blocks = int(np.clip(votes.n_votes // least, 1, _MOST_BLOCKS))
         wanted = np.linspace(0, votes.n_votes, n_blocks + 1)[1:-1]
         cuts = np.concatenate([[0], np.searchsorted(votes.offsets, wanted), [votes.n_tasks]])
         self.blocks = [
             Block(int(a), votes.offsets[a : b + 1], votes.worker, votes.label, group[a:b], gold[a:b])
-            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+            for a, b in pairwise(cuts)
             if b > a or n_blocks == 1
         ]
         self.threads = min(threads or available_threads(), len(self.blocks))

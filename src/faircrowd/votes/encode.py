@@ -41,9 +41,12 @@ def encode(column: Any) -> tuple[Codes, Vocabulary]:
         if column.dtype.kind in "iu" and (coded := _encode_range(column)) is not None:
             return coded
         column = pa.array(column, from_pandas=True)
-    elif pa.types.is_integer(column.type) and column.null_count == 0:
-        if (coded := _encode_range(column.to_numpy())) is not None:
-            return coded
+    elif (
+        pa.types.is_integer(column.type)
+        and column.null_count == 0
+        and (coded := _encode_range(column.to_numpy())) is not None
+    ):
+        return coded
     if pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type):
         raise InputError(f"A column holds nested values ({column.type}); ids and labels must be plain.")
     return _encode_arrow(column)

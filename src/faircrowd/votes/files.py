@@ -1,7 +1,8 @@
 """Tables in files: CSV, TSV, JSON lines (each also compressed) and Parquet, to Arrow.
 
-Ids and labels come back as they were written. A CSV file has no types, so its columns are read as text; a column
-of which every distinct value is a whole number written plainly (``7``, ``-3``, not ``007`` or ``1.0``) becomes integers.
+Ids and labels come back as they were written. A CSV file has no types, so its columns are read as text; a
+column of which every distinct value is a whole number written plainly (``7``, ``-3``, not ``007`` or ``1.0``)
+becomes integers.
 """
 
 import json

@@ -17,7 +17,7 @@ from faircrowd.votes.frames import array_of, column_of, find_column, frame_of, i
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
 
-__all__ = ["attach_groups", "gold_codes", "gold_pairs", "values_by"]
+__all__ = ["attach_groups", "gold_codes", "gold_pairs", "read_facts", "values_by"]
 
 
 def attach_groups(
@@ -113,6 +113,12 @@ def gold_pairs(table: VoteTable, true_labels: Any) -> tuple[Codes, Codes, Vocabu
     return place[known], found[codes[known]], classes
 
 
+def read_facts(source: Any, column: str, *, delimiter: str | None = None) -> pa.Table:
+    """Read one column of a table of tasks, as a table of task and label."""
+    key, (facts,) = _key_and_columns(column, None, source, delimiter)
+    return pa.table({"task": key, "label": facts})
+
+
 def values_by(vocabulary: Vocabulary, given: Any, role: str = "worker") -> NDArray[np.float64]:
     """Return the number given for each value of a vocabulary, by a Series, dict or frame; NaN where none is."""
     out = np.full(len(vocabulary), np.nan)
@@ -137,8 +143,8 @@ def _intersect(coded: Sequence[tuple[Codes, Vocabulary]]) -> tuple[Codes, Vocabu
     stacked = np.stack([codes for codes, _ in coded], axis=1)
     rows, codes = np.unique(stacked, axis=0, return_inverse=True)
     names = [tuple(parts) for parts in zip(*(v.some(rows[:, j]) for j, (_, v) in enumerate(coded)), strict=True)]
-    codes = np.where((stacked < 0).any(axis=1), -1, codes.reshape(-1)).astype(np.int32)
-    return codes, Vocabulary(as_objects(names))
+    codes = np.where((stacked < 0).any(axis=1), -1, codes.reshape(-1))
+    return np.asarray(codes, dtype=np.int32), Vocabulary(as_objects(names))
 
 
 def _key_and_columns(
@@ -170,7 +176,8 @@ def _key_and_columns(
     if isinstance(series, nw.Series) and series.implementation.is_pandas():
         return _pandas_array(facts.index), [_pandas_array(facts)]
     raise InputError(
-        f"Groups and true labels go by task: a pandas Series indexed by task, a dict, or a frame; not {type(facts).__name__}."
+        "Groups and true labels go by task: a pandas Series indexed by task, a dict, or a frame; "
+        f"not {type(facts).__name__}."
     )
 
 

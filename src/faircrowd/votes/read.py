@@ -47,8 +47,8 @@ def read_votes(
         Names of the columns. By default ``task`` (or ``item``, ``question``), ``worker`` (or ``annotator``,
         ``annotator_id``, ``performer``) and ``label`` (or ``answer``).
     sensitive_features : optional
-        The sensitive group of each task: a pandas Series indexed by task, a dict, a frame with a task column and one
-        or more group columns, or the name (a list of names) of columns of the votes or of ``tasks``. Several
+        The sensitive group of each task: a pandas Series indexed by task, a dict, a frame with a task column
+        and one or more group columns, or the name (a list of names) of columns of the votes or of ``tasks``. Several
         columns are intersected.
     tasks : path or frame, optional
         A table with a row a task, where the columns named in ``sensitive_features`` are looked up.

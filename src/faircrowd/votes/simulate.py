@@ -51,8 +51,8 @@ def simulate_crowd(
 
     A task's group A follows ``group_shares``; its true label Y follows row A of ``class_shares``; worker r has in
     group a the skill :math:`P_r(a) = P(\tilde Y_r = Y \mid A = a)`, uniform on ``skill_ranges[a]``; a wrong vote is
-    uniform over the other classes. The defaults are the crowd of the paper's comparison (its section 5.2, as printed:
-    P(A = 1) = 0.6 and P(Y = 1 | A = a) = 0.4, 0.6).
+    uniform over the other classes. The defaults are the crowd of the paper's comparison (its section 5.2, as
+    printed: P(A = 1) = 0.6 and P(Y = 1 | A = a) = 0.4, 0.6).
 
     Parameters
     ----------

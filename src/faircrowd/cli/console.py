@@ -1,0 +1,99 @@
+"""What the commands print: a summary for people or JSON for machines; progress only on a terminal."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import rich.console
+import rich.progress
+import rich.table
+from rich.text import Text
+
+from faircrowd.report import Summary
+
+__all__ = ["Console"]
+
+
+class Console:
+    """Print to people (a terminal or a pipe) or to machines."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self._out = rich.console.Console(file=sys.stdout, markup=False, highlight=False, soft_wrap=True)
+        self._err = rich.console.Console(file=sys.stderr, markup=False, highlight=False)
+
+    @property
+    def _shows_progress(self) -> bool:
+        return self._err.is_terminal and not self.as_json
+
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Show a spinner while something runs."""
+        if not self._shows_progress:
+            yield
+            return
+        with self._err.status(Text(what)):
+            yield
+
+    @contextmanager
+    def rounds(self, what: str) -> Iterator[None]:
+        """Show a bar while a model runs its rounds."""
+        from faircrowd.aggregate.em import watch_rounds
+
+        if not self._shows_progress:
+            yield
+            return
+        columns = (
+            rich.progress.TextColumn("{task.description}", markup=False),
+            rich.progress.BarColumn(),
+            rich.progress.TextColumn("round {task.completed:.0f} of at most {task.total:.0f}", markup=False),
+            rich.progress.TimeElapsedColumn(),
+        )
+        with rich.progress.Progress(*columns, console=self._err, transient=True) as bar:
+            row = bar.add_task(what, total=1)
+            with watch_rounds(lambda number, most, _: bar.update(row, completed=number, total=most)):
+                yield
+
+    def summary(self, summary: Summary, notes: Sequence[str], out: Path | None = None, **more: Any) -> None:
+        """Print the summary of a run; ``more`` goes into the JSON."""
+        if self.as_json:
+            self.json({**summary.to_dict(), **more, "out": None if out is None else str(out)})
+            return
+        pairs = [*summary.lines(), *(("note", note) for note in notes)]
+        if summary.converged is False:
+            pairs.append(("note", "the rounds ran out before the model settled; raise --n-iter, or --tol"))
+        if out is not None:
+            pairs.append(("wrote", f"{out}/labels.csv, workers.csv, summary.json"))
+        self.pairs(pairs)
+
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Print headings with texts, in two columns."""
+        width = max(len(_plain(heading)) for heading, _ in pairs)
+        for heading, text in pairs:
+            self._out.print(Text.assemble((f"{_plain(heading):<{width}}", "bold"), "  ", _plain(text)))
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Print a small table; columns after the first are numbers."""
+        table = rich.table.Table(box=None, pad_edge=False, header_style="bold")
+        for position, name in enumerate(header):
+            table.add_column(Text(name), justify="left" if position == 0 else "right")
+        for row in rows:
+            table.add_row(*(Text(_plain(cell)) for cell in row))
+        self._out.print(table)
+
+    def line(self, text: str = "") -> None:
+        """Print a line."""
+        self._out.print(Text(_plain(text)))
+
+    def json(self, value: Any) -> None:
+        """Print a value as JSON."""
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _plain(text: str, limit: int = 400) -> str:
+    """Return a user's text without control characters, which a terminal would obey, and not too long."""
+    clean = "".join(character if character.isprintable() else "�" for character in text)
+    return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"

@@ -1,0 +1,70 @@
+"""``faircrowd demo``: the paper's synthetic crowd, end to end."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from faircrowd.cli.aggregate import finish, make_model
+from faircrowd.cli.console import Console
+
+__all__ = ["demo"]
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the crowd and the results.")] = Path("faircrowd-demo"),
+    random_state: Annotated[int, typer.Option(help="Seed of the crowd.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Draw the paper's synthetic crowd, merge its votes, and show what merging does to the groups."""
+    from faircrowd.report import OutputFolder, summarise
+    from faircrowd.votes import read_votes, simulate_crowd
+    from faircrowd.votes.groups import gold_codes
+
+    console = Console(as_json)
+    crowd = simulate_crowd(random_state=random_state)
+    group, truth = (np.asarray(_last(column)) for column in (crowd.sensitive_features, crowd.truth))
+    with OutputFolder(out) as folder:
+        folder.write_csv("votes.csv", _arrow(crowd.votes))
+        folder.write_csv("tasks.csv", pa.table({"task": np.arange(group.size), "group": group, "truth": truth}))
+    table = read_votes(out / "votes.csv", sensitive_features="group", tasks=out / "tasks.csv")
+    table, gold = gold_codes(table, dict(enumerate(truth.tolist())))
+
+    methods = {
+        "majority": make_model("majority", {}).fit(table),
+        "one-coin": make_model("one-coin", {}).fit(table),
+        "dawid-skene": make_model("dawid-skene", {}).fit(table),
+        "dawid-skene by group": make_model("dawid-skene", {"by_group": True}).fit(table),
+    }
+    rows: list[tuple[str, list[float]]] = []
+    for name, model in methods.items():
+        summary = summarise(name, model, table, model.posterior_, gold)
+        rates = [shares["1"] for shares in (summary.group_shares or {}).values()]
+        rows.append((name, [summary.accuracy or 0.0, *rates, summary.gap or 0.0]))
+    true_rates = [float(truth[group == g].mean()) for g in np.unique(group)]
+    if not as_json:
+        console.line(f"{table.n_votes:,} votes of {table.n_workers} workers on {table.n_tasks:,} tasks of two groups;")
+        console.line("workers are better at tasks of group 1, and class 1 is more common there.")
+        console.line()
+        truth_row = ("the truth", "", *(f"{x:.3f}" for x in (*true_rates, abs(np.diff(true_rates)[0]))))
+        header = ("labels by", "accuracy", "rate of 1 in group 0", "in group 1", "gap")
+        shown = [(name, f"{numbers[0]:.1%}", *(f"{x:.3f}" for x in numbers[1:])) for name, numbers in rows]
+        console.table(header, [truth_row, *shown])
+        console.line()
+    compared = {name: {"accuracy": numbers[0], "gap": numbers[-1]} for name, numbers in rows}
+    finish(console, out, "dawid-skene by group", methods["dawid-skene by group"], gold, compared=compared)
+    if not as_json:
+        console.line()
+        console.line(
+            f"Try it yourself: faircrowd aggregate {out}/votes.csv --tasks {out}/tasks.csv --group group --out labels"
+        )
+
+
+def _last(column: object) -> object:
+    return column["truth" if "truth" in column.column_names else "group"] if isinstance(column, pa.Table) else column
+
+
+def _arrow(frame: object) -> pa.Table:
+    return frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)

@@ -1,0 +1,7 @@
+"""What people and machines read of a run: summaries, and files that are written whole or not at all."""
+
+from faircrowd.report.files import OutputFolder
+from faircrowd.report.labels import labels_table, workers_table
+from faircrowd.report.summary import Summary, summarise
+
+__all__ = ["OutputFolder", "Summary", "labels_table", "summarise", "workers_table"]

@@ -1,0 +1,91 @@
+"""Output files: whole or not at all, and safe to open in a spreadsheet."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from faircrowd.errors import FileError
+
+__all__ = ["OutputFolder"]
+
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+
+
+class OutputFolder:
+    """Write several files into a folder; they appear together at the end, or, after an error, not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     with OutputFolder(f"{place}/run") as folder:
+    ...         folder.write_json("summary.json", {"tasks": 3})
+    ...     print(Path(place, "run", "summary.json").read_text().strip())
+    {"tasks": 3}
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._pending: dict[str, Path] = {}
+
+    def __enter__(self) -> Self:
+        if self.path.exists() and not self.path.is_dir():
+            raise FileError(f"{self.path} is a file; name a folder for the output.")
+        try:
+            self._made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._place = Path(tempfile.mkdtemp(prefix=".faircrowd-", dir=self.path))
+        except OSError as error:
+            raise FileError(f"{self.path} cannot be written: {error.strerror}.") from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                for name, pending in self._pending.items():
+                    os.replace(pending, self.path / name)
+        finally:
+            for pending in self._pending.values():
+                pending.unlink(missing_ok=True)
+            self._place.rmdir()
+            if error is not None:
+                for folder in self._made:
+                    folder.rmdir()
+        if isinstance(error, OSError) and not isinstance(error, FileError):
+            raise FileError(f"{self.path} cannot be written: {error.strerror or error}.") from None
+
+    def write_json(self, name: str, value: Any) -> None:
+        """Write a value as JSON; a small one on one line."""
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        if len(text) > 100:
+            text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+        self._new(name).write_text(text + "\n", encoding="utf-8")
+
+    def write_csv(self, name: str, table: pa.Table) -> None:
+        """Write a table as CSV. A text that a spreadsheet would run as a formula gets a leading apostrophe."""
+        safe = [_neutralised(column) for column in table.columns]
+        names = [_neutralised(pa.chunked_array([[name]]))[0].as_py() for name in table.column_names]
+        pa.csv.write_csv(pa.table(safe, names=names), self._new(name))
+
+    def _new(self, name: str) -> Path:
+        self._pending[name] = self._place / name
+        return self._pending[name]
+
+
+def _neutralised(column: Any) -> Any:
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    risky = pc.and_not(pc.match_substring_regex(column, _FORMULA), pc.match_substring_regex(column, _NUMBER))
+    return pc.if_else(
+        risky, pc.binary_join_element_wise(pa.scalar("'", column.type), column, pa.scalar("", column.type)), column
+    )

@@ -1,0 +1,53 @@
+"""Tables of a fitted model: a row a task, a row a worker."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from faircrowd.aggregate.counting import agreement
+from faircrowd.aggregate.posterior import Posterior
+from faircrowd.engines import LocalEngine
+from faircrowd.votes import Vocabulary, VoteTable
+
+__all__ = ["labels_table", "workers_table"]
+
+
+def labels_table(votes: VoteTable, posterior: Posterior) -> pa.Table:
+    """Return task, label, number of votes, the posterior a class, and the group where there is one."""
+    columns: dict[str, Any] = {
+        "task": _column(posterior.tasks),
+        "label": _column(posterior.classes.take(posterior.label_codes)),
+        "votes": votes.votes_per_task,
+    }
+    for k, name in enumerate(posterior.classes.to_list()):
+        columns[f"posterior_{name}"] = posterior.values[:, k]
+    if votes.groups is not None and votes.group is not None:
+        columns["group"] = _column(votes.groups.take(votes.group))
+    return pa.table(columns)
+
+
+def workers_table(votes: VoteTable, posterior: Posterior) -> pa.Table:
+    """Return worker, number of votes, and the share of them that agree with the labels."""
+    agree, total = agreement(LocalEngine(votes), posterior.label_codes, votes.n_workers)
+    share: NDArray[np.float64] = agree / np.maximum(total, 1)
+    return pa.table({"worker": _column(votes.workers), "votes": total, "agreement": share})
+
+
+def _column(vocabulary: Vocabulary) -> Any:
+    """Return values as an Arrow column; mixed values, and tuples of several attributes, as text."""
+    if not vocabulary.is_mixed:
+        return vocabulary.values
+    return pa.array([group_name(value) for value in vocabulary.to_list()])
+
+
+def group_name(value: Any) -> str:
+    """Return a group as text; the parts of an intersection are joined.
+
+    Examples
+    --------
+    >>> group_name(("left", "open"))
+    'left & open'
+    """
+    return " & ".join(map(str, value)) if isinstance(value, tuple) else str(value)
