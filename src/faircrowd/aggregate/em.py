@@ -39,6 +39,31 @@ class Run(Generic[P]):
     converged: bool
 
 
+class Iterative(Aggregator):
+    """What aggregators that are fitted in rounds show of them."""
+
+    _run: Run[Any]
+
+    @property
+    def loss_history_(self) -> list[float]:
+        """The objective at the parameters of each round, a vote. It never falls."""
+        return self._rounds().history
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the objective settled before the rounds ran out."""
+        return self._rounds().converged
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of rounds that were run."""
+        return len(self._rounds().history)
+
+    def _rounds(self) -> Run[Any]:
+        self.votes_  # noqa: B018 - raises before fit
+        return self._run
+
+
 def iterate(step: Callable[[P], tuple[float, P]], start: P, *, n_iter: int, tol: float, n_votes: int) -> Run[P]:
     """Repeat a round until the objective settles or the rounds run out.
 

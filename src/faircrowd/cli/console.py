@@ -5,14 +5,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rich.console
 import rich.progress
 import rich.table
 from rich.text import Text
 
-from faircrowd.report import Summary
+if TYPE_CHECKING:
+    from faircrowd.report import Summary
 
 __all__ = ["Console"]
 
@@ -57,7 +58,7 @@ class Console:
             with watch_rounds(lambda number, most, _: bar.update(row, completed=number, total=most)):
                 yield
 
-    def summary(self, summary: Summary, notes: Sequence[str], out: Path | None = None, **more: Any) -> None:
+    def summary(self, summary: "Summary", notes: Sequence[str], out: Path | None = None, **more: Any) -> None:
         """Print the summary of a run; ``more`` goes into the JSON."""
         if self.as_json:
             self.json({**summary.to_dict(), **more, "out": None if out is None else str(out)})
