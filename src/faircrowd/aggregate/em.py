@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from faircrowd.aggregate.base import Aggregator
 from faircrowd.errors import ConvergenceWarning
 
 __all__ = ["Iterative", "Run", "iterate", "watch_rounds"]

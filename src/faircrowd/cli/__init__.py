@@ -10,7 +10,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         from faircrowd.cli.app import run
     except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich", "click"):
+        if error.name not in ("typer", "rich"):
             raise
         sys.stderr.write("faircrowd: the command line needs more packages: pip install 'faircrowd[app]'\n")
         sys.exit(2)

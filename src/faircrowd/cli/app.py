@@ -5,7 +5,6 @@ import signal
 import sys
 import warnings
 
-import click
 import typer
 
 import faircrowd
@@ -45,15 +44,17 @@ def run(arguments: list[str]) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             code = app(arguments, standalone_mode=False)
-    except click.ClickException as error:
-        return _failed(error.format_message(), as_json)
     except FaircrowdError as error:
         return _failed(str(error), as_json)
     except MemoryError:
         return _failed("not enough memory for votes of this size; use a larger machine or fewer votes.", as_json)
-    except (KeyboardInterrupt, click.exceptions.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("faircrowd: interrupted; nothing was written.\n")
         return 128 + signal.SIGINT
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # a wrong use of options: typer brings its own class of error
+            raise
+        return _failed(f"{error.format_message()} See faircrowd --help.", as_json)
     return code if isinstance(code, int) else 0
 
 
