@@ -4,13 +4,14 @@ import difflib
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from faircrowd.errors import OptionError
+from faircrowd.errors import FileError, OptionError
 
-__all__ = ["check_choice", "check_count", "check_number", "check_random_state", "few", "suggestion"]
+__all__ = ["check_choice", "check_count", "check_number", "check_path", "check_random_state", "few", "suggestion"]
 
 
 def few(values: Iterable[Any], total: int | None = None, *, limit: int = 5) -> str:
@@ -42,27 +43,39 @@ def check_choice(name: str, value: Any, options: Sequence[Any]) -> None:
     """Raise unless ``value`` is one of ``options``."""
     if not any(value is option or value == option for option in options):
         listed = ", ".join(repr(option) for option in options)
-        raise OptionError(f"{name}={value!r} is not known; use one of {listed}.{suggestion(value, options)}")
+        raise OptionError(f"{name}={few([value])} is not known; use one of {listed}.{suggestion(value, options)}")
 
 
 def check_count(name: str, value: Any, *, least: int = 0) -> int:
     """Return ``value`` as an int of at least ``least``, or raise."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+        raise OptionError(f"{name} must be a whole number of at least {least}; got {few([value])}.")
     return int(value)
 
 
 def check_number(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf) -> float:
     """Return ``value`` as a float within ``[low, high]``, or raise."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) <= high:
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.nan
+    if not low <= number <= high:
         if low == -math.inf and high == math.inf:
             span = "a number"
         elif high == math.inf:
             span = f"a number of at least {low:g}"
         else:
             span = f"a number from {low:g} to {high:g}"
-        raise OptionError(f"{name} must be {span}; got {value!r}.")
-    return float(value)
+        raise OptionError(f"{name} must be {span}; got {few([value])}.")
+    return number
+
+
+def check_path(path: Path) -> None:
+    """Raise if the name of a file is no text (on Linux it may be any bytes)."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise FileError(f"The name {str(path)!r} is not UTF-8 text; rename the file or folder.") from None
 
 
 def check_random_state(random_state: Any) -> np.random.Generator:

@@ -27,10 +27,10 @@ def joint_scores(block, token, log_errors, log_priors):  # type: ignore[no-untyp
     K = width(token)
     _, offsets, worker, label, group, gold = block
     n_groups = log_priors.shape[0]
-    scores = np.empty((group.size, K))
+    scores = np.empty((offsets.size - 1, K))
     score = np.empty(K)
-    for t in range(group.size):
-        g, known = group[t], gold[t]
+    for t in range(offsets.size - 1):
+        g, known = _at(group, t, 0), _at(gold, t, -1)
         _score(offsets[t], offsets[t + 1], worker, label, g, n_groups, token, log_errors, log_priors, score)
         for k in range(K):
             scores[t, k] = score[k] if known < 0 or k == known else -np.inf
@@ -51,8 +51,8 @@ def expected_counts(block, token, log_errors, log_priors, cell_unit, prior_unit)
     limbs = np.zeros(2, np.int64)
     posterior = np.empty(K)
     mass = np.empty(K, np.int64)
-    for t in range(group.size):
-        start, stop, g, known = offsets[t], offsets[t + 1], group[t], gold[t]
+    for t in range(offsets.size - 1):
+        start, stop, g, known = offsets[t], offsets[t + 1], _at(group, t, 0), _at(gold, t, -1)
         _score(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, posterior)
         if known >= 0:
             evidence = posterior[known]
@@ -86,8 +86,8 @@ def share_counts(block, token, only_gold, n_cells, n_groups, cell_unit, prior_un
     priors = np.zeros((n_groups, K), np.int64)
     posterior = np.empty(K)
     mass = np.empty(K, np.int64)
-    for t in range(group.size):
-        start, stop, g, known = offsets[t], offsets[t + 1], group[t], gold[t]
+    for t in range(offsets.size - 1):
+        start, stop, g, known = offsets[t], offsets[t + 1], _at(group, t, 0), _at(gold, t, -1)
         if known < 0 and only_gold:
             continue
         for k in range(K):
@@ -99,6 +99,11 @@ def share_counts(block, token, only_gold, n_cells, n_groups, cell_unit, prior_un
                 posterior[k] /= stop - start
         _count(start, stop, worker, label, g, token, posterior, cell_unit, prior_unit, mass, counts, priors)
     return counts, priors
+
+
+@numba.njit(cache=True, nogil=True)
+def _at(values, t, otherwise):  # type: ignore[no-untyped-def]
+    return values[t] if values.size else np.int32(otherwise)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -42,9 +42,9 @@ def gold_agreement(votes: VoteTable, task: Codes, label: Codes, n_classes: int) 
 @numba.njit(cache=True, nogil=True)
 def _weighted_scores(block, token, weights):  # type: ignore[no-untyped-def]
     K = width(token)
-    _, offsets, worker, label, group, _ = block
-    scores = np.zeros((group.size, K))
-    for t in range(group.size):
+    _, offsets, worker, label, _, _ = block
+    scores = np.zeros((offsets.size - 1, K))
+    for t in range(offsets.size - 1):
         total = 0.0
         for i in range(offsets[t], offsets[t + 1]):
             weight = weights[worker[i]]
@@ -58,10 +58,10 @@ def _weighted_scores(block, token, weights):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _agreement(block, labels, n_workers):  # type: ignore[no-untyped-def]
-    first, offsets, worker, label, group, _ = block
+    first, offsets, worker, label, _, _ = block
     agree = np.zeros(n_workers, np.int64)
     total = np.zeros(n_workers, np.int64)
-    for t in range(group.size):
+    for t in range(offsets.size - 1):
         if labels[first + t] < 0:
             continue
         for i in range(offsets[t], offsets[t + 1]):

@@ -41,7 +41,8 @@ class GLAD(Iterative):
     n_iter : int
         Most rounds.
     tol : float
-        Stop when a round raises the objective by no more than this, a vote.
+        Stop when a round raises the objective by no more than this, a vote. The default stops early, which on
+        nine real crowds is more accurate than running on (docs/decisions/0004-tolerance.md).
     silent : bool
         Whether to keep quiet; otherwise rounds are shown on standard error.
     labels_priors : Series or dict by label, optional
@@ -84,7 +85,7 @@ class GLAD(Iterative):
     """
 
     n_iter: int = 100
-    tol: float = 1e-4
+    tol: float = 2e-3
     silent: bool = True
     labels_priors: Any = None
     alphas_priors_mean: Any = None

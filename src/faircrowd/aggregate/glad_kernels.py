@@ -24,10 +24,10 @@ def _softplus(x: float) -> float:
 def glad_scores(block, token, alphas, betas, log_priors, unit):  # type: ignore[no-untyped-def]
     """Emit the log joint probability of a task's votes and each class; terms are rounded to multiples of ``unit``."""
     K = width(token)
-    first, offsets, worker, label, group, _ = block
+    first, offsets, worker, label, _, _ = block
     others = math.log(max(K - 1, 1))
-    scores = np.empty((group.size, K))
-    for t in range(group.size):
+    scores = np.empty((offsets.size - 1, K))
+    for t in range(offsets.size - 1):
         ease = math.exp(betas[first + t])
         for k in range(K):
             scores[t, k] = round(log_priors[k] / unit) * unit
@@ -47,11 +47,11 @@ def ability_and_ease(block, posterior, alphas, betas):  # type: ignore[no-untype
 
     ``posterior[i, k]`` is that of task i; the gradients are by worker (all) and by task (of the block).
     """
-    first, offsets, worker, label, group, _ = block
+    first, offsets, worker, label, _, _ = block
     value = np.zeros(1)
     by_worker = np.zeros(alphas.size)
-    by_task = np.zeros(group.size)
-    for t in range(group.size):
+    by_task = np.zeros(offsets.size - 1)
+    for t in range(offsets.size - 1):
         ease = math.exp(betas[first + t])
         for i in range(offsets[t], offsets[t + 1]):
             alpha = alphas[worker[i]]

@@ -88,8 +88,9 @@ class Counter:
         return self.engine.emit(joint_scores, self.token, *self._tables(model))
 
     def _tables(self, model: Confusion) -> list[NDArray[np.float64]]:
-        n_classes = self.shape[-1]
-        logs = [np.log(np.maximum(table, _TINY)).reshape(-1, n_classes) for table in model]
+        logs = [np.log(np.maximum(table, _TINY)).reshape(-1, *table.shape[-1:]) for table in model if table.size]
+        if not logs:  # no votes, so no classes
+            return [np.empty((0, 0)), np.empty((self.n_groups, 0))]
         return on_grid(*logs, n_terms=self.most_votes + 1)
 
     def _counts(self, errors: NDArray[Any], priors: NDArray[Any]) -> Counts:

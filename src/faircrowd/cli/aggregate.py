@@ -44,7 +44,8 @@ def aggregate(
         raise OptionError("--truth names a column of the tasks table; give --tasks FILE.")
 
     from faircrowd.votes import read_votes
-    from faircrowd.votes.groups import gold_codes, read_facts
+    from faircrowd.votes.facts import read_facts
+    from faircrowd.votes.groups import gold_codes
 
     console = Console(as_json)
     with console.waiting(f"reading {votes}"):

@@ -1,6 +1,6 @@
 """The commands, and one way to end: 0, or 2 with one line that says what to do."""
 
-import json
+import os
 import signal
 import sys
 import warnings
@@ -9,10 +9,13 @@ import typer
 
 import faircrowd
 from faircrowd.cli.aggregate import aggregate
+from faircrowd.cli.console import plain, print_json
 from faircrowd.cli.demo import demo
-from faircrowd.errors import FaircrowdError
+from faircrowd.errors import FaircrowdError, OptionError
 
 __all__ = ["app", "run"]
+
+_INTERRUPTED = 128 + signal.SIGINT
 
 app = typer.Typer(
     name="faircrowd",
@@ -33,35 +36,48 @@ def options(
 ) -> None:
     """Handle the options that stand before a command."""
     if version:
-        typer.echo(json.dumps({"version": faircrowd.__version__}) if as_json else f"faircrowd {faircrowd.__version__}")
+        if as_json:
+            print_json({"version": faircrowd.__version__})
+        else:
+            typer.echo(f"faircrowd {faircrowd.__version__}")
         raise typer.Exit
+    if as_json:
+        raise OptionError("--json goes after the command: faircrowd COMMAND --json ...")
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; return its exit code."""
+    """Run a command; return its exit code. Ctrl-C comes out as KeyboardInterrupt."""
     as_json = "--json" in arguments
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            code = app(arguments, standalone_mode=False)
+            code = app(arguments or ["--help"], standalone_mode=False)
     except FaircrowdError as error:
         return _failed(str(error), as_json)
     except MemoryError:
         return _failed("not enough memory for votes of this size; use a larger machine or fewer votes.", as_json)
-    except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("faircrowd: interrupted; nothing was written.\n")
-        return 128 + signal.SIGINT
+    except OSError as error:
+        return _failed(f"the output cannot be printed: {error.strerror or error}.", as_json=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
     except Exception as error:
-        if not hasattr(error, "format_message"):  # a wrong use of options: typer brings its own class of error
+        if hasattr(error, "format_message"):  # a wrong use of options: typer brings its own class of error
+            return _failed(f"{error.format_message().rstrip('.')}. See faircrowd --help.", as_json)
+        if os.environ.get("FAIRCROWD_TRACEBACK"):
             raise
-        return _failed(f"{error.format_message()} See faircrowd --help.", as_json)
+        return _failed(
+            f"this is a bug, please report it: {type(error).__name__}: {error} (FAIRCROWD_TRACEBACK=1 shows where).",
+            as_json,
+        )
+    if code == _INTERRUPTED:  # what typer makes of Ctrl-C
+        raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
 def _failed(message: str, as_json: bool) -> int:
-    line = " ".join(message.split())
+    line = plain(" ".join(message.split()), limit=2000)
     if as_json:
-        typer.echo(json.dumps({"error": line}, ensure_ascii=False))
+        print_json({"error": line})
     else:
         sys.stderr.write(f"faircrowd: {line}\n")
     return 2

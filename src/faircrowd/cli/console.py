@@ -15,7 +15,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from faircrowd.report import Summary
 
-__all__ = ["Console"]
+__all__ = ["Console", "plain", "print_json"]
 
 
 class Console:
@@ -61,7 +61,7 @@ class Console:
     def summary(self, summary: "Summary", notes: Sequence[str], out: Path | None = None, **more: Any) -> None:
         """Print the summary of a run; ``more`` goes into the JSON."""
         if self.as_json:
-            self.json({**summary.to_dict(), **more, "out": None if out is None else str(out)})
+            print_json({**summary.to_dict(), **more, "out": None if out is None else str(out)})
             return
         pairs = [*summary.lines(), *(("note", note) for note in notes)]
         if summary.converged is False:
@@ -72,9 +72,9 @@ class Console:
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Print headings with texts, in two columns."""
-        width = max(len(_plain(heading)) for heading, _ in pairs)
+        width = max(len(plain(heading)) for heading, _ in pairs)
         for heading, text in pairs:
-            self._out.print(Text.assemble((f"{_plain(heading):<{width}}", "bold"), "  ", _plain(text)))
+            self._out.print(Text.assemble((f"{plain(heading):<{width}}", "bold"), "  ", plain(text)))
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print a small table; columns after the first are numbers."""
@@ -82,19 +82,23 @@ class Console:
         for position, name in enumerate(header):
             table.add_column(Text(name), justify="left" if position == 0 else "right")
         for row in rows:
-            table.add_row(*(Text(_plain(cell)) for cell in row))
+            table.add_row(*(Text(plain(cell)) for cell in row))
         self._out.print(table)
 
     def line(self, text: str = "") -> None:
         """Print a line."""
-        self._out.print(Text(_plain(text)))
-
-    def json(self, value: Any) -> None:
-        """Print a value as JSON."""
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+        self._out.print(Text(plain(text)))
 
 
-def _plain(text: str, limit: int = 400) -> str:
+def print_json(value: Any) -> None:
+    """Print a value as JSON, in the characters that the output takes."""
+    if sys.stdout is None:  # closed by the caller, as with >&-
+        return
+    is_utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(value, ensure_ascii=not is_utf8, allow_nan=False) + "\n")
+
+
+def plain(text: str, limit: int = 400) -> str:
     """Return a user's text without control characters, which a terminal would obey, and not too long."""
     clean = "".join(character if character.isprintable() else "�" for character in text)
     return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"

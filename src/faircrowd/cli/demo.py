@@ -1,5 +1,6 @@
 """``faircrowd demo``: the paper's synthetic crowd, end to end."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -56,10 +57,9 @@ def demo(
     compared = {name: {"accuracy": numbers[0], "gap": numbers[-1]} for name, numbers in rows}
     finish(console, out, "dawid-skene by group", methods["dawid-skene by group"], gold, compared=compared)
     if not as_json:
+        votes, tasks = (shlex.quote(str(out / name)) for name in ("votes.csv", "tasks.csv"))
         console.line()
-        console.line(
-            f"Try it yourself: faircrowd aggregate {out}/votes.csv --tasks {out}/tasks.csv --group group --out labels"
-        )
+        console.line(f"Try it yourself: faircrowd aggregate {votes} --tasks {tasks} --group group --out labels")
 
 
 def _last(column: object) -> object:

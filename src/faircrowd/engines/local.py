@@ -30,9 +30,9 @@ class Block(NamedTuple):
         The votes of the block's task ``t`` are ``[offsets[t]:offsets[t + 1]]`` of ``worker`` and ``label``.
     worker, label : ndarray of int32
     group : ndarray of int32, shape (n_tasks,)
-        The group of each task; 0 for all where there are no groups.
+        The group of each task; empty where there are no groups.
     gold : ndarray of int32, shape (n_tasks,)
-        The known true label of each task, -1 where it is not known.
+        The known true label of each task, -1 where it is not known; empty where none is.
     """
 
     first: int
@@ -69,8 +69,9 @@ class LocalEngine:
         gold: Codes | None = None,
         threads: int | None = None,
     ) -> None:
-        group = votes.group if by_group and votes.group is not None else np.zeros(votes.n_tasks, dtype=np.int32)
-        gold = np.full(votes.n_tasks, -1, dtype=np.int32) if gold is None else gold
+        nothing = np.empty(0, dtype=np.int32)
+        group = votes.group if by_group and votes.group is not None else nothing
+        gold = nothing if gold is None else gold
         # A block's statistics may hold a confusion matrix a worker; more blocks than this would cost more
         # than they gain.
         least = max(_VOTES_A_BLOCK, votes.n_workers * votes.n_classes**2)
@@ -97,8 +98,16 @@ class LocalEngine:
 
     def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: Any) -> NDArray[Any]:
         """Return one row a task: the rows that a kernel returns for each block, in order."""
-        parts = list(self.each(kernel, *parameters))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        n_tasks = sum(block.offsets.size - 1 for block in self.blocks)
+        rows: NDArray[Any] | None = None
+        for block, part in zip(self.blocks, self.each(kernel, *parameters), strict=True):
+            if len(self.blocks) == 1:
+                return np.asarray(part)
+            if rows is None:  # filled as the blocks come in, so that no second copy is held
+                rows = np.empty((n_tasks, *part.shape[1:]), part.dtype)
+            rows[block.first : block.first + len(part)] = part
+        assert rows is not None  # noqa: S101 - there is at least one block
+        return rows
 
     def each(self, kernel: Callable[..., Any], *parameters: Any) -> Iterator[Any]:
         """Yield what a kernel returns for each block, in order; ``reduce`` and ``emit`` are made of this."""

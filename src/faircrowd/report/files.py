@@ -1,7 +1,10 @@
 """Output files: whole or not at all, and safe to open in a spreadsheet."""
 
+import contextlib
+import errno
 import json
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
@@ -11,11 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from faircrowd._checks import check_path
 from faircrowd.errors import FileError
 
 __all__ = ["OutputFolder"]
 
-_FORMULA = r"^[=+\-@\t\r]"
+_FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
@@ -37,14 +41,19 @@ class OutputFolder:
         self._pending: dict[str, Path] = {}
 
     def __enter__(self) -> Self:
-        if self.path.exists() and not self.path.is_dir():
-            raise FileError(f"{self.path} is a file; name a folder for the output.")
+        self._made: list[Path] = []
+        check_path(self.path)
         try:
-            self._made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
-            self.path.mkdir(parents=True, exist_ok=True)
+            if self.path.exists() and not self.path.is_dir():
+                raise FileError(f"{self.path} is a file; name a folder for the output.")
+            for folder in (*reversed(self.path.parents), self.path):
+                if not folder.exists():
+                    folder.mkdir()
+                    self._made.insert(0, folder)
             self._place = Path(tempfile.mkdtemp(prefix=".faircrowd-", dir=self.path))
         except OSError as error:
-            raise FileError(f"{self.path} cannot be written: {error.strerror}.") from None
+            self._remove_made()
+            raise self._failed(error) from None
         return self
 
     def __exit__(
@@ -52,17 +61,30 @@ class OutputFolder:
     ) -> None:
         try:
             if error is None:
-                for name, pending in self._pending.items():
-                    os.replace(pending, self.path / name)
+                self._publish()
+        except OSError as problem:
+            error = problem
         finally:
-            for pending in self._pending.values():
-                pending.unlink(missing_ok=True)
-            self._place.rmdir()
+            shutil.rmtree(self._place, ignore_errors=True)
             if error is not None:
-                for folder in self._made:
-                    folder.rmdir()
-        if isinstance(error, OSError) and not isinstance(error, FileError):
-            raise FileError(f"{self.path} cannot be written: {error.strerror or error}.") from None
+                self._remove_made()
+        if isinstance(error, OSError):
+            raise self._failed(error) from None
+
+    def _publish(self) -> None:
+        for name in self._pending:
+            if (self.path / name).is_dir():
+                raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
+        for name, pending in self._pending.items():
+            os.replace(pending, self.path / name)
+
+    def _remove_made(self) -> None:
+        for folder in self._made:
+            with contextlib.suppress(OSError):  # someone else may have put a file there
+                folder.rmdir()
+
+    def _failed(self, error: OSError) -> FileError:
+        return FileError(f"{self.path} cannot be written: {error.strerror or error}.")
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a value as JSON; a small one on one line."""

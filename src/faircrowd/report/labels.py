@@ -10,21 +10,22 @@ from faircrowd.aggregate.counting import agreement
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import LocalEngine
 from faircrowd.votes import Vocabulary, VoteTable
+from faircrowd.votes.vocabulary import distinct_names
 
-__all__ = ["labels_table", "workers_table"]
+__all__ = ["labels_table", "value_name", "value_names", "workers_table"]
 
 
 def labels_table(votes: VoteTable, posterior: Posterior) -> pa.Table:
     """Return task, label, number of votes, the posterior a class, and the group where there is one."""
     columns: dict[str, Any] = {
         "task": _column(posterior.tasks),
-        "label": _column(posterior.classes.take(posterior.label_codes)),
+        "label": _column(posterior.classes).take(pa.array(posterior.label_codes)),
         "votes": votes.votes_per_task,
     }
-    for k, name in enumerate(posterior.classes.to_list()):
+    for k, name in enumerate(value_names(posterior.classes)):
         columns[f"posterior_{name}"] = posterior.values[:, k]
     if votes.groups is not None and votes.group is not None:
-        columns["group"] = _column(votes.groups.take(votes.group))
+        columns["group"] = _column(votes.groups).take(pa.array(votes.group))
     return pa.table(columns)
 
 
@@ -36,18 +37,29 @@ def workers_table(votes: VoteTable, posterior: Posterior) -> pa.Table:
 
 
 def _column(vocabulary: Vocabulary) -> Any:
-    """Return values as an Arrow column; mixed values, and tuples of several attributes, as text."""
-    if not vocabulary.is_mixed:
-        return vocabulary.values
-    return pa.array([group_name(value) for value in vocabulary.to_list()])
+    """Return values as an Arrow column; mixed values, bytes, and tuples of several attributes, as text."""
+    if vocabulary.is_mixed or _is_bytes(vocabulary.values.type):
+        return pa.array(value_names(vocabulary), type=pa.string())
+    return vocabulary.values
 
 
-def group_name(value: Any) -> str:
-    """Return a group as text; the parts of an intersection are joined.
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+
+
+def value_name(value: Any) -> str:
+    """Return a class or a group as text; the parts of an intersection are joined.
 
     Examples
     --------
-    >>> group_name(("left", "open"))
+    >>> value_name(("left", "open"))
     'left & open'
     """
-    return " & ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if isinstance(value, tuple):
+        return " & ".join(map(value_name, value))
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def value_names(vocabulary: Vocabulary) -> list[str]:
+    """Return the values as texts that serve as names: no two are alike."""
+    return distinct_names(vocabulary.to_list(), text=value_name)

@@ -9,7 +9,7 @@ from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.counting import agreement
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import LocalEngine
-from faircrowd.report.labels import group_name
+from faircrowd.report.labels import value_names
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
@@ -93,7 +93,7 @@ def summarise(method: str, model: Aggregator, votes: VoteTable, posterior: Poste
         True class of each task, -1 where it is not known.
     """
     labels, n_classes = posterior.label_codes, len(posterior.classes)
-    names = [group_name(name) for name in posterior.classes.to_list()]
+    names = value_names(posterior.classes)
     agree, total = agreement(LocalEngine(votes), labels, votes.n_workers)
     by_group, gap = None, None
     if votes.groups is not None and votes.group is not None:
@@ -102,8 +102,8 @@ def summarise(method: str, model: Aggregator, votes: VoteTable, posterior: Poste
         rates = counts / counts.sum(axis=1, keepdims=True)
         gap = float(np.ptp(rates, axis=0).max())
         by_group = {
-            group_name(name): dict(zip(names, map(float, row), strict=True))
-            for name, row in zip(votes.groups.to_list(), rates, strict=True)
+            group: dict(zip(names, map(float, row), strict=True))
+            for group, row in zip(value_names(votes.groups), rates, strict=True)
         }
     known = np.empty(0, dtype=bool) if truth is None else truth >= 0
     right = float((labels[known] == truth[known]).mean()) if truth is not None and known.any() else None

@@ -13,11 +13,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from faircrowd.errors import InputError
+from faircrowd.votes.objects import encode_objects, text_column
 from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
 
 __all__ = ["encode", "keep_used"]
-
-_MISSING = (None, "NaT", "<NA>")
 
 
 def encode(column: Any) -> tuple[Codes, Vocabulary]:
@@ -36,8 +35,11 @@ def encode(column: Any) -> tuple[Codes, Vocabulary]:
         The values that occur, each as it came, in canonical order.
     """
     if isinstance(column, np.ndarray):
-        if column.dtype == object:
-            return _encode_objects(column)
+        if column.dtype.kind not in "biufSUMm":
+            objects = column.astype(object, copy=False)
+            texts = text_column(objects)
+            return encode_objects(objects) if texts is None else _encode_arrow(texts)
+        column = column.astype(column.dtype.newbyteorder("="), copy=False)
         if column.dtype.kind in "iu" and (coded := _encode_range(column)) is not None:
             return coded
         column = pa.array(column, from_pandas=True)
@@ -47,9 +49,12 @@ def encode(column: Any) -> tuple[Codes, Vocabulary]:
         and (coded := _encode_range(column.to_numpy())) is not None
     ):
         return coded
-    if pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type):
+    if pa.types.is_nested(column.type) and not pa.types.is_run_end_encoded(column.type):
         raise InputError(f"A column holds nested values ({column.type}); ids and labels must be plain.")
-    return _encode_arrow(column)
+    try:
+        return _encode_arrow(column)
+    except pa.ArrowNotImplementedError:  # a type that Arrow can hold but not sort
+        return encode_objects(as_objects(column.to_pylist()))
 
 
 def keep_used(codes: Codes, vocabulary: Vocabulary) -> tuple[Codes, Vocabulary, NDArray[np.int64]]:
@@ -105,14 +110,12 @@ def _map(values, low, rank, codes):  # type: ignore[no-untyped-def]
 def _encode_arrow(column: Any) -> tuple[Codes, Vocabulary]:
     if pa.types.is_null(column.type):
         return np.full(len(column), -1, dtype=np.int32), Vocabulary(column.slice(0, 0))
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.unify_dictionaries().combine_chunks()
         if isinstance(coded, pa.ChunkedArray):  # no chunk at all
             coded = pa.concat_arrays(coded.chunks) if coded.num_chunks else pa.array([], type=coded.type)
-    codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int32)
+    codes = coded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
     # A dictionary that came with the data may repeat values, hold nulls, or hold values no row has.
     inner, vocabulary = _sorted(coded.dictionary)
     codes = np.append(inner, np.int32(-1))[codes]
@@ -129,7 +132,11 @@ def _sorted(values: Any) -> tuple[Codes, Vocabulary]:
     """Sort a dictionary's values; also return the place of each old position in the new order."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    order = pc.sort_indices(values, null_placement="at_end").to_numpy()
+    if pa.types.is_string_view(values.type):
+        values = values.cast(pa.large_string())
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), pc.add(values, 0.0))  # no -0.0
+    order = pc.sort_indices(values).to_numpy()  # nulls last
     values = values.take(pa.array(order))
     n_valid = len(values) - values.null_count
     values = values.slice(0, n_valid)
@@ -140,38 +147,3 @@ def _sorted(values: Any) -> tuple[Codes, Vocabulary]:
         return place, Vocabulary(values.filter(pa.array(first)))
     place[order[:n_valid]] = np.arange(n_valid, dtype=np.int32)
     return place, Vocabulary(values)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value != value or (str(value) in _MISSING and not isinstance(value, str))
-
-
-def _encode_objects(column: NDArray[Any]) -> tuple[Codes, Vocabulary]:
-    kinds = set(map(type, column))
-    if kinds <= {str, type(None)}:
-        return _encode_arrow(pa.array(column, type=pa.large_string()))
-    try:
-        values = {(type(value), value): value for value in column if not _is_missing(value)}
-    except TypeError as error:
-        raise InputError(f"Ids and labels must be hashable values ({error}).") from None
-    except ValueError:
-        raise InputError("A column holds arrays; ids and labels must be plain values.") from None
-    try:
-        ordered = sorted(values.values()) if len({kind for kind, _ in values}) == 1 else None
-    except TypeError:
-        ordered = None
-    if ordered is None:
-        ordered = sorted(values.values(), key=_mixed_order)
-    place = {(type(value), value): code for code, value in enumerate(ordered)}
-    codes = np.fromiter(
-        (-1 if _is_missing(value) else place[type(value), value] for value in column),
-        dtype=np.int32,
-        count=len(column),
-    )
-    vocabulary = Vocabulary.of(ordered) if ordered else Vocabulary(as_objects([]))
-    return codes, vocabulary
-
-
-def _mixed_order(value: Any) -> tuple[str, float, str]:
-    number = float(value) if isinstance(value, int | float) and abs(value) < 1e300 else 0.0
-    return type(value).__name__, number, str(value)

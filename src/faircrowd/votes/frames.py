@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few, suggestion
 from faircrowd.errors import InputError, MissingColumnError
-from faircrowd.votes.vocabulary import Vocabulary
+from faircrowd.votes.vocabulary import Vocabulary, as_objects, distinct_names
 
-__all__ = ["ALIASES", "Style", "column_of", "find_column", "frame_of", "is_frame"]
+__all__ = ["ALIASES", "Style", "array_of", "column_of", "find_column", "frame_of", "is_frame", "names_of"]
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "task": ("task", "item", "question"),
@@ -25,17 +25,30 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 
 def is_frame(data: Any) -> bool:
     """Whether narwhals knows this kind of frame."""
-    return isinstance(nw.from_native(data, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    return isinstance(_wrapped(data), nw.DataFrame | nw.LazyFrame)
 
 
 def frame_of(data: Any, columns: Sequence[str] | None = None) -> "nw.DataFrame[Any]":
     """Wrap an eager frame; collect a lazy one (only ``columns``, if given)."""
-    frame = nw.from_native(data)
+    frame = _wrapped(data)
     if isinstance(frame, nw.LazyFrame):
         if columns is not None:
             frame = frame.select(*columns)
         frame = frame.collect("polars" if frame.implementation.is_polars() else "pyarrow")
     return frame  # type: ignore[no-any-return]
+
+
+def names_of(data: Any) -> list[str]:
+    """Return the names of a frame's columns."""
+    return list(_wrapped(data).collect_schema().names())
+
+
+def _wrapped(data: Any) -> Any:
+    try:
+        return nw.from_native(data, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        again = " ".join(str(error).partition("- ")[2].split())
+        raise InputError(f"The frame has several columns of one name: {again}; keep one of each.") from None
 
 
 def find_column(role: str, names: Sequence[str], explicit: str | None = None, *, where: str = "the votes") -> str:
@@ -47,7 +60,7 @@ def find_column(role: str, names: Sequence[str], explicit: str | None = None, *,
         also = f" (or {', '.join(wanted[1:])})" if len(wanted) > 1 else ""
         raise MissingColumnError(
             f"No column {wanted[0]!r}{also} in {where}; its columns are {listed}."
-            f"{suggestion(wanted[0], names)}{'' if explicit else f' Name it with {role}=...'}"
+            f"{suggestion(wanted[0], names)}{_hint(role, names, explicit)}"
         )
     name = found[0]
     if name != wanted[0] and len(found) > 1:
@@ -57,18 +70,31 @@ def find_column(role: str, names: Sequence[str], explicit: str | None = None, *,
     return name
 
 
+def _hint(role: str, names: Sequence[str], explicit: str | None) -> str:
+    if len(names) == 1 and any(mark in str(names[0]) for mark in ",;|\t"):
+        return " Is the delimiter right?"
+    return "" if explicit else f" Name it with {role}=..."
+
+
 def column_of(frame: "nw.DataFrame[Any]", name: str) -> Any:
     """Return a column ready for ``encode``: a numpy array where that is free, Arrow otherwise."""
     return array_of(frame.get_column(name))
 
 
 def array_of(series: "nw.Series[Any]") -> Any:
-    """Return a series ready for ``encode``."""
+    """Return a series ready for ``encode``; Python objects where Arrow cannot hold the values."""
     native = series.to_native()
-    kind = getattr(native, "dtype", None)
-    if series.implementation.is_pandas_like() and isinstance(kind, np.dtype):
+    if isinstance(native, pa.ChunkedArray):
+        return native
+    if series.implementation.is_pandas_like() and isinstance(native.dtype, np.dtype):
         return native.to_numpy()
-    return native if isinstance(native, pa.ChunkedArray) else series.to_arrow()
+    try:
+        column = None if series.dtype == nw.Object else series.to_arrow()
+    except pa.ArrowException:
+        column = None
+    if column is None or isinstance(getattr(column.type, "value_type", column.type), pa.BaseExtensionType):
+        return as_objects(series.to_list())
+    return column
 
 
 @dataclass(frozen=True)
@@ -103,7 +129,7 @@ class Style:
             return pd.array(vocabulary.values, dtype=object)
         kind = self.dtypes.get(role)
         plain = vocabulary.values.to_pandas()
-        if kind is None or isinstance(kind, pd.CategoricalDtype):
+        if kind is None or isinstance(kind, pd.CategoricalDtype) or kind == "float16":  # pandas indexes no float16
             return plain.array
         return plain.astype(kind).array
 
@@ -132,7 +158,7 @@ class Style:
     ) -> Any:
         """One row a key and one column a class."""
         if not self._is_pandas:
-            names = [str(label) for label in columns.to_list()]
+            names = distinct_names(columns.to_list(), taken=[*index])
             return self._table({**index, **{name: values[:, k] for k, name in enumerate(names)}})
         import pandas as pd
 
@@ -162,15 +188,23 @@ class Style:
     def _index(self, index: Mapping[str, Vocabulary]) -> Any:
         import pandas as pd
 
-        levels = [pd.Index(self.values(role, vocabulary), name=role) for role, vocabulary in index.items()]
+        levels = [pd.Index(self.values(role, names), name=role, copy=False) for role, names in index.items()]
         return levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels, names=list(index))
 
     def _table(self, columns: Mapping[str, Any]) -> Any:
         arrays = {
-            name: pa.array(values.values) if isinstance(values, Vocabulary) else pa.array(values)
+            name: _arrow(values) if isinstance(values, Vocabulary) else pa.array(values)
             for name, values in columns.items()
         }
         table = pa.table(arrays)
         if self.backend in ("", "pyarrow"):
             return table
         return nw.from_arrow(table, backend=self.backend).to_native()  # type: ignore[arg-type]
+
+
+def _arrow(vocabulary: Vocabulary) -> Any:
+    """Return values as Arrow; text stands for those that have no type in common."""
+    try:
+        return pa.array(vocabulary.values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        return pa.array([str(value) for value in vocabulary.to_list()])

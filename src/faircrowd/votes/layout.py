@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Grouped", "group_by_task", "repeated_votes", "sort_repeated"]
+__all__ = ["Grouped", "moved", "places_by_task", "repeated_votes", "sort_inside_tasks", "sort_repeated"]
 
 _SMALL = 32
 
@@ -20,19 +20,32 @@ class Grouped(NamedTuple):
     worker: Codes
     label: Codes
 
+    def without(self, aside: NDArray[np.bool_]) -> "Grouped":
+        """Return the votes that are not marked; tasks may be left empty."""
+        before = np.concatenate([[0], np.cumsum(aside)])
+        return Grouped(self.offsets - before[self.offsets], self.worker[~aside], self.label[~aside])
 
-def group_by_task(task: Codes, worker: Codes, label: Codes, n_tasks: int) -> Grouped:
-    """Group the votes by task; inside a task by worker, equal workers in the order of the rows.
 
-    ``task`` is overwritten: at ten million votes the space counts.
+def places_by_task(task: Codes, n_tasks: int) -> tuple[NDArray[np.int64], Codes]:
+    """Return the offsets of the tasks and the place of each row when rows are grouped by task.
+
+    ``task`` is turned into the places: at ten million votes the space counts.
     """
     offsets = np.zeros(n_tasks + 1, dtype=np.int64)
     _destinations(task, offsets)
-    grouped = Grouped(offsets, np.empty_like(worker), np.empty_like(label))
-    _scatter(task, worker, grouped.worker)
-    _scatter(task, label, grouped.label)
-    _sort_inside(offsets, grouped.worker, grouped.label)
-    return grouped
+    return offsets, task
+
+
+def moved(codes: Codes, place: Codes) -> Codes:
+    """Return the codes of the rows at their places."""
+    out = np.empty_like(codes)
+    _scatter(place, codes, out)
+    return out
+
+
+def sort_inside_tasks(grouped: Grouped) -> None:
+    """Sort each task's votes by worker; equal workers stay in the order of the rows."""
+    _sort_inside(grouped.offsets, grouped.worker, grouped.label)
 
 
 def repeated_votes(grouped: Grouped, *, keep: str) -> NDArray[np.bool_]:
@@ -60,11 +73,14 @@ def _destinations(task, offsets):  # type: ignore[no-untyped-def]
         offsets[task[i] + 1] += 1
     for t in range(offsets.size - 1):
         offsets[t + 1] += offsets[t]
-    free = offsets[:-1].copy()
+    # Invariant: offsets[t] is the next free place of task t; at the end it is the first place of task t + 1.
     for i in range(task.size):
-        place = free[task[i]]
-        free[task[i]] = place + 1
+        place = offsets[task[i]]
+        offsets[task[i]] = place + 1
         task[i] = place
+    for t in range(offsets.size - 1, 0, -1):
+        offsets[t] = offsets[t - 1]
+    offsets[0] = 0
 
 
 @numba.njit(cache=True, nogil=True)

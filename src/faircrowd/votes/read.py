@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -96,11 +97,14 @@ def read_votes(
         raise InputError(
             f"Votes must be a path or a frame (pandas, polars, pyarrow, ...), not {type(source).__name__}."
         )
-    coded: dict[str, tuple[Codes, Vocabulary]] = {}
-    for role, name in roles.items():
-        coded[role] = encode(columns.pop(name))
-    _check_labels(coded["label"][1], where)
-    table = build_table(coded, on_missing=on_missing, on_duplicate=on_duplicate, style=style)
+
+    def encoded(role: str) -> tuple[Codes, Vocabulary]:
+        codes, vocabulary = encode(columns.pop(roles[role]))
+        if role == "label":
+            _check_labels(vocabulary, where)
+        return codes, vocabulary
+
+    table = build_table(encoded, on_missing=on_missing, on_duplicate=on_duplicate, style=style)
     for line in table.report.lines():
         warnings.warn(line, DataWarning, stacklevel=2)
     if sensitive_features is None:
@@ -116,7 +120,13 @@ def as_votes(data: Any, sensitive_features: Any = None) -> VoteTable:
 
 
 def _roles(names: list[str], explicit: Mapping[str, str | None], where: str) -> dict[str, str]:
-    return {role: find_column(role, names, name, where=where) for role, name in explicit.items()}
+    roles = {role: find_column(role, names, name, where=where) for role, name in explicit.items()}
+    for first, second in combinations(roles, 2):
+        if roles[first] == roles[second]:
+            raise InputError(
+                f"Column {roles[first]!r} of {where} was named as {first} and as {second}; name two columns."
+            )
+    return roles
 
 
 def _check_labels(classes: Vocabulary, where: str) -> None:

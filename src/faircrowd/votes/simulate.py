@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from faircrowd._checks import check_count, check_random_state
+from faircrowd._checks import check_count, check_random_state, few
 from faircrowd.errors import OptionError
 from faircrowd.votes.frames import Style
 from faircrowd.votes.vocabulary import Vocabulary
@@ -88,7 +88,7 @@ def simulate_crowd(
     each = n_workers if votes_per_task is None else check_count("votes_per_task", votes_per_task, least=1)
     if each > n_workers:
         raise OptionError(f"votes_per_task={each} is more than the {n_workers} workers there are.")
-    shares = _law("group_shares", np.atleast_2d(np.asarray(group_shares, dtype=float)))[0]
+    shares = _law("group_shares", _rows("group_shares", group_shares, 1))[0]
     classes = _law("class_shares", _rows("class_shares", class_shares, shares.size))
     ranges = _rows("skill_ranges", skill_ranges, shares.size)
     if ranges.shape[1] != 2 or not (ranges >= 0).all() or not (ranges <= 1).all() or (np.diff(ranges) < 0).any():
@@ -110,14 +110,17 @@ def simulate_crowd(
 
 
 def _rows(name: str, values: ArrayLike, n_groups: int) -> NDArray[np.float64]:
-    rows = np.atleast_2d(np.asarray(values, dtype=float))
+    try:
+        rows = np.atleast_2d(np.asarray(values, dtype=float))
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} must be numbers, a row a group; got {few([values])}.") from None
     if rows.ndim != 2 or rows.shape[0] not in (1, n_groups):
         raise OptionError(f"{name} needs one row, or one for each of the {n_groups} groups; got shape {rows.shape}.")
     return np.broadcast_to(rows, (n_groups, rows.shape[1]))
 
 
 def _law(name: str, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    if not (rows >= 0).all() or not np.allclose(rows.sum(axis=1), 1.0, atol=1e-9):
+    if not (rows >= 0).all() or not np.allclose(rows.sum(axis=1), 1.0, rtol=0, atol=1e-9):
         raise OptionError(f"{name} must be probabilities that sum to one; got {rows.tolist()}.")
     return rows
 

@@ -1,14 +1,16 @@
 """The votes, encoded: what every later stage works on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._checks import few
 from faircrowd.errors import InputError
 from faircrowd.votes.encode import keep_used
 from faircrowd.votes.frames import Style
-from faircrowd.votes.layout import Grouped, group_by_task, repeated_votes, sort_repeated
+from faircrowd.votes.layout import Grouped, moved, places_by_task, repeated_votes, sort_inside_tasks, sort_repeated
 from faircrowd.votes.report import VotesReport
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
@@ -73,7 +75,9 @@ class VoteTable:
     @property
     def votes_per_worker(self) -> NDArray[np.int64]:
         """Number of votes of each worker."""
-        return np.bincount(self.worker, minlength=self.n_workers)
+        pieces = range(0, self.n_votes, 1 << 20)  # bincount copies what it counts
+        counts = [np.bincount(self.worker[i : i + (1 << 20)], minlength=self.n_workers) for i in pieces]
+        return np.sum(counts, axis=0, dtype=np.int64) if counts else np.zeros(self.n_workers, dtype=np.int64)
 
     def with_groups(self, groups: Vocabulary, group: Codes) -> "VoteTable":
         """Return the table with the sensitive group of each task."""
@@ -116,45 +120,56 @@ class VoteTable:
 
 
 def build_table(
-    columns: dict[str, tuple[Codes, Vocabulary]],
+    encoded: Callable[[str], tuple[Codes, Vocabulary]],
     *,
     on_missing: str,
     on_duplicate: str,
     style: Style,
 ) -> VoteTable:
-    """Apply the policies to encoded rows and group them by task.
+    """Encode the three columns, group the rows by task, and apply the policies.
 
-    ``columns`` is emptied as it is used, so that its arrays can be freed.
+    ``encoded(role)`` returns the codes, which are overwritten, and the vocabulary of a column. Each column is
+    encoded when its turn comes and moved to its place at once, so that few arrays of the length of the votes
+    exist at a time.
     """
-    (task, tasks), (worker, workers), (label, classes) = (columns.pop(name) for name in ("task", "worker", "label"))
+    task, tasks = encoded("task")
     rows_read = task.size
-    missing: dict[str, int] = {}
-    keep = np.ones(rows_read, dtype=bool)
-    for name, codes in (("task", task), ("worker", worker), ("label", label)):
-        if codes.size and codes.min() < 0:
-            missing[name] = int(np.count_nonzero(keep & (codes < 0)))
-            keep &= codes >= 0
+    first_missing = {"task": _first_missing(task)}
+    task[task < 0] = len(tasks)  # rows without a task are grouped past the end, and cut off there
+    offsets, place = places_by_task(task, len(tasks) + 1)
+    worker, workers = encoded("worker")
+    first_missing["worker"] = _first_missing(worker)
+    worker = moved(worker, place)
+    label, classes = encoded("label")
+    first_missing["label"] = _first_missing(label)
+    label = moved(label, place)
+    del task, place
+    n_votes, offsets = int(offsets[-2]), offsets[:-1]
+    missing = {
+        "task": rows_read - n_votes,
+        "worker": int(np.count_nonzero(worker[:n_votes] < 0)),
+        "label": int(np.count_nonzero((label[:n_votes] < 0) & (worker[:n_votes] >= 0))),
+    }
+    missing = {name: count for name, count in missing.items() if count}
     if missing and on_missing == "error":
         name, count = next(iter(missing.items()))
-        row = int(np.argmin(keep)) + 1
         raise InputError(
-            f"{count:,} of {rows_read:,} rows have no {name} (the first is row {row}); fill them in, "
+            f"{count:,} of {rows_read:,} rows have no {name} (the first is row {first_missing[name] + 1}); fill them in, "
             "or set them aside with on_missing='drop'."
         )
-    lost: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-    all_tasks = tasks
+    grouped, lost, all_tasks = Grouped(offsets, worker[:n_votes], label[:n_votes]), np.empty(0, dtype=np.int64), tasks
+    del worker, label
     if missing:
-        task, worker, label = task[keep], worker[keep], label[keep]
-        task, tasks, lost = keep_used(task, tasks)
-        worker, workers, _ = keep_used(worker, workers)
-        label, classes, _ = keep_used(label, classes)
-    del keep
-    grouped = group_by_task(task, worker, label, len(tasks))
-    del task, worker, label
+        grouped = grouped.without((grouped.worker < 0) | (grouped.label < 0))
+        empty = np.diff(grouped.offsets) == 0
+        lost, tasks = np.flatnonzero(empty), tasks.take(np.flatnonzero(~empty))
+        grouped = grouped._replace(offsets=np.append(grouped.offsets[:-1][~empty], grouped.offsets[-1:]))
+    sort_inside_tasks(grouped)
     grouped, repeated = _one_vote_each(grouped, on_duplicate, tasks, workers)
-    if repeated and on_duplicate in ("first", "last"):  # a class may have lost its only votes
+    if missing or repeated:  # a worker or a class may have lost its only votes
+        worker, workers, _ = keep_used(grouped.worker, workers)
         label, classes, _ = keep_used(grouped.label, classes)
-        grouped = grouped._replace(label=label)
+        grouped = Grouped(grouped.offsets, worker, label)
     report = VotesReport(
         rows_read=rows_read,
         rows_missing=missing,
@@ -164,6 +179,10 @@ def build_table(
         tasks_without_votes=tuple(all_tasks.some(lost)),
     )
     return VoteTable(tasks, workers, classes, *grouped, report=report, style=style)
+
+
+def _first_missing(codes: Codes) -> int:
+    return int(np.argmax(codes < 0)) if codes.size else 0
 
 
 def _one_vote_each(grouped: Grouped, policy: str, tasks: Vocabulary, workers: Vocabulary) -> tuple[Grouped, int]:
@@ -176,11 +195,10 @@ def _one_vote_each(grouped: Grouped, policy: str, tasks: Vocabulary, workers: Vo
     if policy == "error":
         vote = int(np.argmax(aside))
         task = int(np.searchsorted(grouped.offsets, vote, side="right")) - 1
-        pair = tasks.some([task])[0], workers.some([int(grouped.worker[vote])])[0]
+        worker = int(grouped.worker[vote])
         raise InputError(
-            f"{repeated:,} rows repeat a (task, worker) pair, such as task {pair[0]!r} and worker {pair[1]!r}; "
+            f"{repeated:,} rows repeat a (task, worker) pair, such as task {few(tasks.some([task]))} and worker "
+            f"{few(workers.some([worker]))}; "
             "keep one with on_duplicate='last' or 'first', or all with 'all'."
         )
-    before = np.concatenate([[0], np.cumsum(aside)])
-    offsets = grouped.offsets - before[grouped.offsets]
-    return Grouped(offsets, grouped.worker[~aside], grouped.label[~aside]), repeated
+    return grouped.without(aside), repeated

@@ -1,6 +1,7 @@
 """The distinct values of a column, in one canonical order."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -9,7 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Vocabulary"]
+from faircrowd.votes.lookup import comparable, python_lookup
+
+__all__ = ["Codes", "Vocabulary", "as_objects", "distinct_names"]
 
 Codes: TypeAlias = NDArray[np.int32]
 """Positions in a vocabulary; -1 stands for a missing or unknown value."""
@@ -39,7 +42,7 @@ class Vocabulary:
         if len(kinds) == 1 and kinds <= {str, int, bool, float}:
             try:
                 return cls(pa.array(values))
-            except (pa.ArrowInvalid, OverflowError):  # an integer beyond 64 bits
+            except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):  # beyond 64 bits; half a character
                 pass
         return cls(as_objects(values))
 
@@ -63,8 +66,8 @@ class Vocabulary:
     def code_of(self, values: Any) -> Codes:
         """Find other values here.
 
-        Values of one kind are compared as they are. Where one side is text and the other is not (ids read
-        from a file against ids of a frame), their text is compared.
+        Values of one kind are compared as they are. Where the kinds differ (ids read from a file against ids
+        of a frame), their text is compared, as files write it: 2, 2.0 and "2" are the same, and True and "true".
 
         Parameters
         ----------
@@ -75,16 +78,19 @@ class Vocabulary:
         codes : ndarray of int32
             The code of each value, -1 where it is not in the vocabulary.
         """
-        own = self.values
-        if len(own) == 0:
+        if len(self) == 0:
             return np.full(len(values), -1, dtype=np.int32)
-        if self.is_mixed or isinstance(values, np.ndarray):
-            return _python_lookup(self.to_list(), _to_list(values))
         if isinstance(values, pa.ChunkedArray):
-            values = values.combine_chunks()
-        if not values.type.equals(own.type):
-            own, values = _comparable(own, values)
-        found = pc.index_in(values, value_set=own, skip_nulls=True)
+            values = values.unify_dictionaries().combine_chunks()
+        if isinstance(values, pa.DictionaryArray):
+            inner = np.append(self.code_of(values.dictionary), np.int32(-1))
+            return np.asarray(inner[values.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)])
+        pair = None if self.is_mixed or isinstance(values, np.ndarray) else comparable(self.values, values)
+        if pair is None:
+            return python_lookup(
+                self.to_list(), values.tolist() if isinstance(values, np.ndarray) else values.to_pylist()
+            )
+        found = pc.index_in(pair[1], value_set=pair[0], skip_nulls=True)
         return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int32)
 
     def __repr__(self) -> str:
@@ -99,23 +105,24 @@ def as_objects(values: Sequence[Any]) -> NDArray[Any]:
     return array
 
 
-def _comparable(own: Any, other: Any) -> tuple[Any, Any]:
-    def is_number(kind: pa.DataType) -> bool:
-        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+def distinct_names(
+    values: Sequence[Any], *, text: Callable[[Any], str] = str, taken: Collection[str] = ()
+) -> list[str]:
+    """Return a text for each value, no two alike: 1 and "1" become ``1`` and ``'1'``.
 
-    if is_number(own.type) and is_number(other.type):
-        return own.cast(pa.float64(), safe=False), other.cast(pa.float64(), safe=False)
-    if pa.types.is_null(other.type):
-        return own, other.cast(own.type)
-    return own.cast(pa.large_string()), other.cast(pa.large_string())
-
-
-def _to_list(values: Any) -> list[Any]:
-    return list(values.tolist() if isinstance(values, np.ndarray) else values.to_pylist())
-
-
-def _python_lookup(own: list[Any], other: list[Any]) -> Codes:
-    exact = {(type(value), value): code for code, value in enumerate(own)}
-    loose = {str(value): code for code, value in reversed(list(enumerate(own)))}
-    found = [exact.get((type(value), value), loose.get(str(value), -1)) for value in other]
-    return np.asarray(found, dtype=np.int32)
+    Parameters
+    ----------
+    text
+        Gives the text of a value; one that is shared or ``taken`` is replaced by the value's ``repr``.
+    """
+    texts = [text(value) for value in values]
+    count = Counter([*texts, *taken])
+    used = set(taken)
+    names = []
+    for name, value in zip(texts, values, strict=True):
+        candidate = name if count[name] == 1 else repr(value)
+        while candidate in used:
+            candidate += "_"
+        used.add(candidate)
+        names.append(candidate)
+    return names

@@ -1,0 +1,71 @@
+"""When two values are the same: ids and labels from different files and frames."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from faircrowd.errors import InputError
+
+__all__ = ["comparable", "is_missing", "plain", "python_lookup"]
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a Python value stands for none: None, NaN, NaT or ``pandas.NA``."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
+def plain(value: Any) -> Any:
+    """Return a Python value for a numpy scalar, and 0.0 for -0.0: one value has one type and one form."""
+    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.item()
+    return value + 0.0 if type(value) is float else value
+
+
+def comparable(own: Any, other: Any) -> tuple[Any, Any] | None:
+    """Bring two Arrow arrays to one type in which the same values, and only these, are equal; None if none will do."""
+    if own.type.equals(other.type):
+        return own, other
+    try:
+        if pa.types.is_integer(own.type) and pa.types.is_integer(other.type):
+            return own.cast(pa.int64()), other.cast(pa.int64())
+    except pa.ArrowInvalid:  # beyond 63 bits
+        pass
+    if _is_text_or_integer(own.type) and _is_text_or_integer(other.type):
+        return own.cast(pa.large_string()), other.cast(pa.large_string())
+    return None
+
+
+def python_lookup(own: list[Any], other: list[Any]) -> NDArray[np.int32]:
+    """Return the place of each value of ``other`` in ``own``: the value itself, or one that files write alike."""
+    exact = {(type(value), value): code for code, value in enumerate(own)}
+    loose = {text: code for code, value in reversed(list(enumerate(own))) for text in _texts(value)}
+
+    def find(value: Any) -> int:
+        if is_missing(value):
+            return -1
+        value = plain(value)
+        code = exact.get((type(value), value))
+        return code if code is not None else next((loose[text] for text in _texts(value) if text in loose), -1)
+
+    try:
+        return np.fromiter(map(find, other), dtype=np.int32, count=len(other))
+    except (TypeError, ValueError):
+        raise InputError("Ids and labels must be hashable values, not lists or arrays.") from None
+
+
+def _is_text_or_integer(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_integer(kind)
+    )
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """Return the ways in which files write a value: True or true, 2.0 or 2."""
+    if isinstance(value, bool):
+        return str(value), str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(value), str(int(value))
+    return (str(value),)

@@ -1,0 +1,65 @@
+"""The loop of rounds."""
+
+import numpy as np
+import pytest
+
+from faircrowd.aggregate.em import iterate, watch_rounds
+from faircrowd.aggregate.grid import add_to_limbs, from_limbs, grid_unit, mass_unit, on_grid
+from faircrowd.errors import ConvergenceWarning
+
+
+def test_stops_when_the_rise_is_within_tol() -> None:
+    run = iterate(lambda x: (-100 * 0.5**x, x + 1), 0, n_iter=50, tol=0.01, n_votes=10)
+    assert run.converged
+    assert len(run.history) == run.updated == 11  # the rise of round n is 10 / 2**n a vote
+    assert run.used == 10
+
+
+def test_says_when_the_rounds_run_out() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"n_iter=3, the last raised the objective by 1 a vote, tol=0\.1"):
+        run = iterate(lambda x: (float(x), x + 1), 0, n_iter=3, tol=0.1, n_votes=1)
+    assert (run.converged, run.history, run.used, run.updated) == (False, [0.0, 1.0, 2.0], 2, 3)
+
+
+def test_a_fall_by_rounding_ends_the_rounds_at_the_best() -> None:
+    values = iter([1.0, 2.0, 2.0 - 1e-15])
+    run = iterate(lambda x: (next(values), x + 1), 0, n_iter=9, tol=-1.0, n_votes=1)
+    assert (run.converged, run.history, run.used, run.updated) == (True, [1.0, 2.0], 1, 2)
+
+
+def test_no_rounds_and_no_votes_leave_the_start() -> None:
+    for n_iter, n_votes in ((0, 5), (5, 0)):
+        run = iterate(lambda x: (0.0, x + 1), 7, n_iter=n_iter, tol=0.1, n_votes=n_votes)
+        assert (run.used, run.updated, run.history) == (None, 7, [])
+
+
+def test_rounds_can_be_watched() -> None:
+    seen: list[tuple[int, int, float]] = []
+    with watch_rounds(lambda *said: seen.append(said)):
+        iterate(lambda x: (float(min(x, 1)), x + 1), 0, n_iter=9, tol=0.1, n_votes=2)
+    assert seen == [(1, 9, 0.0), (2, 9, 0.5), (3, 9, 0.5)]
+
+
+@pytest.mark.parametrize("n_terms", [1, 2, 7, 1000])
+def test_sums_on_the_grid_do_not_depend_on_order(n_terms: int) -> None:
+    rng = np.random.default_rng(n_terms)
+    (values,) = on_grid(rng.normal(0, 50, n_terms), n_terms=n_terms)
+    sums = {float(np.add.reduce(rng.permutation(values))) for _ in range(20)} | {float(sum(values.tolist()))}
+    assert len(sums) == 1
+
+
+def test_the_grid_is_as_fine_as_it_can_be() -> None:
+    assert grid_unit(1.0, 1) == 2.0**-52
+    assert grid_unit(3.0, 5) == 2.0**-48
+    (values,) = on_grid(np.array([np.pi, -1e-20]), n_terms=4)
+    assert abs(values[0] - np.pi) <= grid_unit(np.pi, 4) / 2
+    assert mass_unit(2**10) == 2.0**52
+    assert mass_unit(2**30) == 2.0**32
+
+
+def test_limbs_hold_a_sum_to_many_digits() -> None:
+    values = np.random.default_rng(0).normal(0, 1000, 5000)
+    limbs = np.zeros(2, np.int64)
+    for value in values:
+        add_to_limbs(limbs, value)
+    assert from_limbs(limbs) == pytest.approx(float(np.sum(values, dtype=np.longdouble)), abs=5000 * 2.0**-44)

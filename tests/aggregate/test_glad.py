@@ -1,0 +1,83 @@
+"""GLAD: gradients against differences, and abilities of a crowd drawn from the model."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from crowds import simulated
+from faircrowd import GLAD, read_votes
+from faircrowd.aggregate.glad_kernels import ability_and_ease, glad_scores
+from faircrowd.aggregate.static import classes_token
+from faircrowd.engines import LocalEngine
+from faircrowd.errors import InputError
+
+VOTES = read_votes(simulated(n_tasks=20, seed=1).votes)
+RNG = np.random.default_rng(0)
+ALPHAS, BETAS = RNG.normal(1, 1, VOTES.n_workers), RNG.normal(0, 0.5, VOTES.n_tasks)
+POSTERIOR = RNG.dirichlet(np.ones(3), VOTES.n_tasks)
+
+
+def expected_log_likelihood(alphas: np.ndarray, betas: np.ndarray) -> float:
+    task = np.repeat(np.arange(VOTES.n_tasks), VOTES.votes_per_task)
+    x = alphas[VOTES.worker] * np.exp(betas[task])
+    right = POSTERIOR[task, VOTES.label]
+    return float((right * -np.log1p(np.exp(-x)) + (1 - right) * -np.log1p(np.exp(x))).sum())
+
+
+def test_value_and_gradients() -> None:
+    (block,) = LocalEngine(VOTES).blocks
+    value, by_worker, by_task = ability_and_ease(block, POSTERIOR, ALPHAS, BETAS)
+    assert value[0] == pytest.approx(expected_log_likelihood(ALPHAS, BETAS), rel=1e-12)
+    step = 1e-6
+    for i in range(VOTES.n_workers):
+        d = step * np.eye(VOTES.n_workers)[i]
+        slope = (expected_log_likelihood(ALPHAS + d, BETAS) - expected_log_likelihood(ALPHAS - d, BETAS)) / (2 * step)
+        assert by_worker[i] == pytest.approx(slope, abs=1e-6)
+    for i in range(VOTES.n_tasks):
+        d = step * np.eye(VOTES.n_tasks)[i]
+        slope = (expected_log_likelihood(ALPHAS, BETAS + d) - expected_log_likelihood(ALPHAS, BETAS - d)) / (2 * step)
+        assert by_task[i] == pytest.approx(slope, abs=1e-6)
+
+
+def test_scores_are_log_joint_probabilities() -> None:
+    (block,) = LocalEngine(VOTES).blocks
+    scores = glad_scores(block, classes_token(3), ALPHAS, BETAS, np.log([0.2, 0.3, 0.5]), 2.0**-45)
+    for task in range(VOTES.n_tasks):
+        joint = np.array([0.2, 0.3, 0.5])
+        for i in range(VOTES.offsets[task], VOTES.offsets[task + 1]):
+            right = 1 / (1 + np.exp(-ALPHAS[VOTES.worker[i]] * np.exp(BETAS[task])))
+            joint *= np.where(np.arange(3) == VOTES.label[i], right, (1 - right) / 2)
+        np.testing.assert_allclose(scores[task], np.log(joint), atol=1e-11)
+
+
+def test_abilities_are_found() -> None:
+    rng = np.random.default_rng(1)
+    n_tasks, n_workers = 3000, 12
+    alphas, betas, truth = np.linspace(-0.5, 2.5, n_workers), rng.normal(0.3, 0.5, n_tasks), rng.integers(0, 2, n_tasks)
+    right = rng.random((n_tasks, n_workers)) < 1 / (1 + np.exp(-alphas * np.exp(betas)[:, None]))
+    votes = pd.DataFrame(
+        {
+            "task": np.repeat(np.arange(n_tasks), n_workers),
+            "worker": np.tile(np.arange(n_workers), n_tasks),
+            "label": np.where(right, truth[:, None], 1 - truth[:, None]).ravel(),
+        }
+    )
+    model = GLAD().fit(votes)
+    assert np.corrcoef(model.alphas_, alphas)[0, 1] > 0.99
+    assert np.corrcoef(model.betas_, betas)[0, 1] > 0.5
+    assert (model.labels_ == truth).mean() > 0.9
+    assert (model.alphas_.name, model.betas_.name, model.priors_.name) == ("alpha", "beta", "prior")
+
+
+def test_priors_are_used() -> None:
+    votes = pd.DataFrame({"task": ["a", "a"], "worker": ["u", "v"], "label": [0, 1]})
+    assert GLAD(labels_priors={0: 0.1, 1: 0.9}).fit_predict(votes)["a"] == 1
+    assert GLAD(alphas_priors_mean={"u": 0.0, "v": 3.0}).fit_predict(votes)["a"] == 1
+    assert GLAD(betas_priors_mean={"a": 4.0}).fit(votes).betas_["a"] > 2
+    with pytest.raises(InputError, match="labels_priors must give every class a share"):
+        GLAD(labels_priors={0: 0.1}).fit(votes)
+
+
+def test_rounds_are_shown_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    GLAD(silent=False).fit(simulated().votes)
+    assert "round 2 of at most 100" in capsys.readouterr().err

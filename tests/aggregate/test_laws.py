@@ -1,0 +1,221 @@
+"""Laws that hold for every aggregator."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal, assert_series_equal
+
+import faircrowd.engines.local
+from crowds import CASES, Case, Crowd, simulated
+from faircrowd.errors import InputError, NotFittedError, OptionError
+
+all_cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+all_em = pytest.mark.parametrize(
+    "case", [case for case in CASES.values() if case.is_em], ids=[name for name, case in CASES.items() if case.is_em]
+)
+
+
+def random_crowd(n_tasks: int, n_workers: int, n_classes: int, seed: int) -> Crowd:
+    """Votes at random, one to four a task: ties, lonely workers, classes that hardly occur."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (task, worker, int(rng.integers(n_classes)))
+        for task in range(n_tasks)
+        for worker in rng.choice(n_workers, size=rng.integers(1, min(4, n_workers) + 1), replace=False)
+    ]
+    votes = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    return Crowd(
+        votes, {t: t % 2 for t in range(n_tasks)}, {t: int(rng.integers(n_classes)) for t in range(0, n_tasks, 2)}
+    )
+
+
+crowds = st.builds(random_crowd, st.integers(2, 12), st.integers(2, 6), st.integers(2, 4), st.integers(0, 2**32 - 1))
+
+
+@all_cases
+def test_order_of_rows_leaves_no_trace(case: Case) -> None:
+    crowd = simulated()
+    here, there = case.fit(crowd), case.fit(crowd.shuffled(1))
+    assert_series_equal(here.labels_, there.labels_)
+    assert_frame_equal(here.probas_, there.probas_, check_exact=True)
+
+
+@all_cases
+@given(crowd=crowds, seed=st.integers(0, 1000))
+@settings(max_examples=10, deadline=None)
+def test_order_of_rows_leaves_no_trace_in_any_crowd(case: Case, crowd: Crowd, seed: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here, there = case.fit(crowd), case.fit(crowd.shuffled(seed))
+    assert_frame_equal(here.probas_, there.probas_, check_exact=True)
+
+
+@all_cases
+@pytest.mark.parametrize("column", ["task", "worker"])
+def test_names_leave_no_trace(case: Case, column: str) -> None:
+    crowd = simulated()
+    old = np.unique(crowd.votes[column])
+    names = dict(zip(old, np.random.default_rng(3).permutation([f"n{i}" for i in range(old.size)]), strict=True))
+    here, there = case.fit(crowd), case.fit(crowd.renamed(column, names))
+    probas = here.probas_.rename(index=names) if column == "task" else here.probas_
+    labels = here.labels_.rename(index=names) if column == "task" else here.labels_
+    exact = case is not CASES["glad"]  # GLAD's gradients are plain floating-point sums over tasks
+    assert labels.sort_index().to_dict() == there.labels_.sort_index().to_dict()
+    ours, theirs = probas.sort_index().to_numpy(), there.probas_.sort_index().to_numpy()
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=0 if exact else 1e-6)
+
+
+@all_cases
+def test_classes_can_be_renamed_and_reversed(case: Case) -> None:
+    crowd = simulated()
+    names = {0: "c", 1: "b", 2: "a"}
+    opposite = {"first": "last", "last": "first"}[case.settings.get("ties", "first")]
+    here, there = case.fit(crowd), case.fit(crowd.renamed("label", names), ties=opposite)
+    assert here.labels_.map(names).to_dict() == there.labels_.to_dict()
+    np.testing.assert_allclose(here.probas_.to_numpy(), there.probas_[["c", "b", "a"]].to_numpy(), atol=1e-9)
+
+
+@all_cases
+@given(crowd=crowds)
+@settings(max_examples=10, deadline=None)
+def test_rows_sum_to_one_and_labels_are_the_most_probable(case: Case, crowd: Crowd) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = case.fit(crowd)
+    probas = model.probas_.to_numpy()
+    np.testing.assert_allclose(probas.sum(axis=1), 1.0, atol=1e-12)
+    assert (probas >= 0).all()
+    chosen = probas[np.arange(len(probas)), model.probas_.columns.get_indexer(model.labels_)]
+    np.testing.assert_allclose(chosen, probas.max(axis=1), atol=1e-12)
+    np.testing.assert_allclose(np.exp(model.log_probas_.to_numpy()), probas, atol=1e-12)
+
+
+@all_cases
+def test_fit_then_predict_on_the_same_votes_agree(case: Case) -> None:
+    crowd = simulated()
+    model = case.fit(crowd)
+    labels, probas = model.labels_, model.probas_
+    groups = case.groups(crowd)
+    assert_series_equal(model.predict(crowd.votes, **groups), labels)
+    assert_frame_equal(model.predict_proba(crowd.votes, **groups), probas)
+    assert_frame_equal(model.predict_log_proba(crowd.votes, **groups), model.log_probas_)
+
+
+@all_cases
+def test_predict_takes_unknown_workers_as_average_ones(case: Case) -> None:
+    crowd = simulated()
+    model = case.fit(crowd)
+    new = pd.DataFrame({"task": [900, 900, 901], "worker": [-1, -2, -3], "label": [1, 1, 1]})
+    groups = {"sensitive_features": {900: "a", 901: "a"}} if case.learns_groups else {}
+    probas = model.predict_proba(new, **groups)
+    assert model.predict(new, **groups).to_dict() == {900: 1, 901: 1}
+    assert 1 / 3 < probas.loc[901, 1] <= probas.loc[900, 1]
+
+
+@all_em
+@given(crowd=crowds)
+@settings(max_examples=15, deadline=None)
+def test_likelihood_never_falls(case: Case, crowd: Crowd) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        history = case.fit(crowd, n_iter=30, tol=-1).loss_history_
+    assert (np.diff(history) >= 0).all()
+
+
+@all_em
+def test_not_converged_is_said(case: Case) -> None:
+    with pytest.warns(UserWarning, match="Not converged: the rounds ran out"):
+        model = case.fit(simulated(), n_iter=2, tol=0.0)
+    assert not model.converged_
+    assert model.n_iter_ == 2
+    assert case.fit(simulated(), n_iter=1000, tol=1e-3).converged_
+
+
+@all_cases
+def test_threads_and_blocks_leave_no_trace(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = simulated(n_tasks=300, n_workers=5)
+    whole = case.fit(crowd)
+    monkeypatch.setattr(faircrowd.engines.local, "_VOTES_A_BLOCK", 32)
+    results = []
+    for threads in ("1", "2", "7"):
+        monkeypatch.setenv("FAIRCROWD_THREADS", threads)
+        results.append(case.fit(crowd).probas_)
+    for probas in results[1:]:
+        assert_frame_equal(results[0], probas, check_exact=True)
+    if case is not CASES["glad"]:  # its floating-point sums depend on the blocks, not on the threads
+        assert_frame_equal(results[0], whole.probas_, check_exact=True)
+
+
+@all_cases
+def test_kinds_of_frames_agree(case: Case) -> None:
+    import polars as pl
+    import pyarrow as pa
+
+    crowd = simulated()
+    expected = case.fit(crowd)
+    for frame in (pl.DataFrame(crowd.votes.to_dict("list")), pa.Table.from_pandas(crowd.votes, preserve_index=False)):
+        model = case.fit(Crowd(frame, crowd.groups, crowd.gold))
+        assert type(model.labels_) is type(frame)
+        assert type(model.probas_) is type(frame)
+        labels = pl.DataFrame(model.labels_)
+        assert labels.columns == ["task", "agg_label"]
+        assert dict(labels.iter_rows()) == expected.labels_.to_dict()
+        np.testing.assert_array_equal(pl.DataFrame(model.probas_).drop("task").to_numpy(), expected.probas_.to_numpy())
+
+
+@all_cases
+@pytest.mark.parametrize(
+    "votes",
+    [
+        [("t", "w", "yes")],
+        [("t", "w", "yes"), ("u", "w", "no")],
+        [("t", "w", "yes"), ("t", "v", "yes"), ("u", "v", "yes")],
+    ],
+    ids=["one vote", "one worker", "one class"],
+)
+def test_small_crowds_work(case: Case, votes: list[tuple[str, str, str]]) -> None:
+    frame = pd.DataFrame(votes, columns=["task", "worker", "label"])
+    model = case.fit(Crowd(frame, {"t": 0, "u": 1}, {"t": "yes"}))
+    assert set(model.labels_.index) == set(frame.task)
+    assert model.labels_["t"] == "yes"
+
+
+@all_cases
+def test_no_votes_give_no_labels(case: Case) -> None:
+    empty = pd.DataFrame({"task": [], "worker": [], "label": []})
+    model = case.fit(Crowd(empty, {}, {}))
+    assert len(model.labels_) == 0
+    assert len(model.probas_) == 0
+    assert len(model.predict(empty, **({"sensitive_features": {}} if case.learns_groups else {}))) == 0
+
+
+@all_cases
+def test_results_before_fit_are_refused(case: Case) -> None:
+    model = case.kind(**case.settings)
+    assert not hasattr(model, "labels_")
+    with pytest.raises(NotFittedError, match="call fit"):
+        model.predict(simulated().votes)
+
+
+@all_cases
+def test_labels_unknown_to_the_model_are_refused(case: Case) -> None:
+    crowd = simulated()
+    model = case.fit(crowd)
+    new = pd.DataFrame({"task": [1], "worker": [1], "label": [77]})
+    with pytest.raises(InputError, match="not seen in fit: 77; known are 0, 1, 2"):
+        model.predict(new, **({"sensitive_features": {1: "a"}} if case.learns_groups else {}))
+
+
+@all_cases
+def test_parameters_are_read_and_set(case: Case) -> None:
+    model = case.kind(**case.settings)
+    assert case.settings.items() <= model.get_params().items()
+    assert model.set_params(ties="last").get_params()["ties"] == "last"
+    with pytest.raises(OptionError, match=r"no parameter 'tiez'. Did you mean 'ties'\?"):
+        model.set_params(tiez="last")
+    with pytest.raises(OptionError, match="ties='middle' is not known"):
+        case.fit(simulated(), ties="middle")

@@ -1,0 +1,85 @@
+"""Aggregators with what each needs to be fitted, and small crowds for them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import faircrowd as fc
+
+
+@dataclass(frozen=True)
+class Case:
+    """An aggregator, and whether it learns from true labels or groups."""
+
+    kind: type
+    settings: dict[str, Any]
+    learns_truth: bool = False
+    learns_groups: bool = False
+
+    def fit(self, crowd: "Crowd", **settings: Any) -> Any:
+        model = self.kind(**{**self.settings, **settings})
+        return model.fit(crowd.votes, *self.truth(crowd), **self.groups(crowd))
+
+    def truth(self, crowd: "Crowd") -> tuple[Any, ...]:
+        return (crowd.gold,) if self.learns_truth else ()
+
+    def groups(self, crowd: "Crowd") -> dict[str, Any]:
+        return {"sensitive_features": crowd.groups} if self.learns_groups else {}
+
+    @property
+    def is_em(self) -> bool:
+        return hasattr(self.kind, "loss_history_")
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Votes, the group of each task, and the true label of some."""
+
+    votes: pd.DataFrame
+    groups: dict[Any, Any]
+    gold: dict[Any, Any]
+
+    def renamed(self, column: str, names: dict[Any, Any]) -> "Crowd":
+        votes = self.votes.assign(**{column: self.votes[column].map(names)})
+        if column == "task":
+            return Crowd(votes, _keys(self.groups, names), _keys(self.gold, names))
+        gold = {task: names[label] for task, label in self.gold.items()} if column == "label" else self.gold
+        return Crowd(votes, self.groups, gold)
+
+    def shuffled(self, seed: int) -> "Crowd":
+        return Crowd(self.votes.sample(frac=1, random_state=seed), self.groups, self.gold)
+
+
+def _keys(values: dict[Any, Any], names: dict[Any, Any]) -> dict[Any, Any]:
+    return {names[key]: value for key, value in values.items()}
+
+
+SETTLED = {"n_iter": 1000, "tol": 1e-3}
+CASES = {
+    "majority": Case(fc.MajorityVote, {}),
+    "majority-last": Case(fc.MajorityVote, {"ties": "last"}),
+    "wawa": Case(fc.Wawa, {}),
+    "zero-based": Case(fc.ZeroBasedSkill, {}),
+    "gold": Case(fc.GoldMajorityVote, {}, learns_truth=True),
+    "bayes": Case(fc.BayesVote, {}, learns_truth=True),
+    "bayes-by-group": Case(fc.BayesVote, {}, learns_truth=True, learns_groups=True),
+    "dawid-skene": Case(fc.DawidSkene, SETTLED),
+    "dawid-skene-skill": Case(fc.DawidSkene, {**SETTLED, "start": "skill"}),
+    "dawid-skene-smooth": Case(fc.DawidSkene, {**SETTLED, "smoothing": 0.1}),
+    "dawid-skene-by-group": Case(fc.DawidSkene, {**SETTLED, "by_group": True}, learns_groups=True),
+    "one-coin": Case(fc.OneCoinDawidSkene, SETTLED),
+    "one-coin-by-group": Case(fc.OneCoinDawidSkene, {**SETTLED, "by_group": True}, learns_groups=True),
+    "glad": Case(fc.GLAD, SETTLED),
+}
+
+
+def simulated(n_classes: int = 3, n_tasks: int = 60, n_workers: int = 9, votes: int = 4, seed: int = 0) -> Crowd:
+    """A simulated crowd with ties, group names, and gold for every third task."""
+    shares = np.full(n_classes, 1 / n_classes)
+    crowd = fc.simulate_crowd(
+        n_tasks, n_workers, votes, class_shares=[shares, shares], skill_ranges=((0.3, 0.9), (0.5, 1)), random_state=seed
+    )
+    groups = {task: "ab"[group] for task, group in crowd.sensitive_features.items()}
+    return Crowd(crowd.votes, groups, crowd.truth[::3].to_dict())

@@ -1,0 +1,65 @@
+"""Sums over blocks do not depend on how the tasks are cut into blocks."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crowds import simulated
+from faircrowd.aggregate.confusion import expected_counts, joint_scores
+from faircrowd.aggregate.static import classes_token
+from faircrowd.engines import Block, LocalEngine
+from faircrowd.engines.local import available_threads
+from faircrowd.votes import read_votes
+
+VOTES = read_votes(simulated(n_tasks=80, seed=5).votes)
+
+
+def cut(at: list[int]) -> LocalEngine:
+    engine = LocalEngine(VOTES)
+    (whole,) = engine.blocks
+    edges = [0, *sorted(at), VOTES.n_tasks]
+    engine.blocks = [
+        Block(a, whole.offsets[a : b + 1], whole.worker, whole.label, whole.group[a:b], whole.gold[a:b])
+        for a, b in zip(edges[:-1], edges[1:], strict=True)
+    ]
+    engine.threads = 2
+    return engine
+
+
+@given(st.lists(st.integers(0, VOTES.n_tasks), max_size=6))
+@settings(deadline=None)
+def test_any_cut_gives_the_same_bits(at: list[int]) -> None:
+    n_classes = VOTES.n_classes
+    rng = np.random.default_rng(0)
+    errors = np.log(rng.dirichlet(np.ones(n_classes), size=VOTES.n_workers * n_classes))
+    priors = np.log(rng.dirichlet(np.ones(n_classes), size=1))
+    token = classes_token(n_classes)
+    whole, parts = LocalEngine(VOTES), cut(at)
+    for a, b in zip(
+        whole.reduce(expected_counts, token, errors, priors, 2.0**50, 2.0**50),
+        parts.reduce(expected_counts, token, errors, priors, 2.0**50, 2.0**50),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(
+        whole.emit(joint_scores, token, errors, priors), parts.emit(joint_scores, token, errors, priors)
+    )
+
+
+def test_many_classes_take_the_other_path_to_the_same_bits() -> None:
+    """Beyond a few classes the number of classes is an argument, not a constant; both must agree."""
+    errors = np.log(np.full((VOTES.n_workers * 3, 3), 1 / 3))
+    priors = np.log(np.array([[0.2, 0.3, 0.5]]))
+    engine = LocalEngine(VOTES)
+    assert classes_token(9) == 9
+    np.testing.assert_array_equal(
+        engine.emit(joint_scores, classes_token(3), errors, priors), engine.emit(joint_scores, 3, errors, priors)
+    )
+
+
+def test_threads_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRCROWD_THREADS", "3")
+    assert available_threads() == 3
+    monkeypatch.setenv("FAIRCROWD_THREADS", "nonsense")
+    assert available_threads() >= 1
