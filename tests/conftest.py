@@ -13,7 +13,7 @@ settings.load_profile("faircrowd")
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """The folder of real crowds, beside the project (or FAIRCROWD_TEST_DATA); without it, the tests that read it say so.
+    """The folder of real crowds, beside the project or FAIRCROWD_TEST_DATA; without it, tests that read it say so.
 
     Where CI is set its absence is a failure, not a skip.
     """

@@ -72,8 +72,8 @@ def test_same_numbers_with_true_labels() -> None:
 def test_no_less_accurate_on_real_crowds(name: str, data_folder: Path) -> None:
     """Mean accuracy over the nine crowds, on the same votes (crowd-kit counts repeated votes, we count the last).
 
-    Two methods of crowd-kit need minutes on three of the crowds, which are left out for them here; benchmarks/accuracy.py
-    runs all.
+    Two methods of crowd-kit need minutes on three of the crowds, which are left out for them here;
+    benchmarks/accuracy.py runs all.
     """
     slow = {"s4_Relevance", "s5_AdultContent", "trec"} if name in ("OneCoinDawidSkene", "ZeroBasedSkill") else set()
     folders = [folder for folder in sorted((data_folder / "accuracy").iterdir()) if folder.name not in slow]

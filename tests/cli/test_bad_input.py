@@ -260,6 +260,7 @@ def test_in_a_process_of_its_own(name: str, place: Path, spawn: Spawn) -> None:
     assert not (place / "out").exists()
 
 
+@pytest.mark.filterwarnings("ignore::faircrowd.FaircrowdWarning")
 @given(st.data())
 def test_no_bytes_are_a_bug(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Whatever a file holds, it is read or refused in one line."""
@@ -270,12 +271,14 @@ def test_no_bytes_are_a_bug(tmp_path_factory: pytest.TempPathFactory, data: st.D
         content = content[:place] + data.draw(st.sampled_from(SPLINTERS)) + content[place + cut :]
     path = tmp_path_factory.mktemp("bytes") / f"votes{ending}"
     path.write_bytes(content)
+    message = ""
     try:
-        table = fc.read_votes(path, on_missing="drop", on_duplicate="all")
+        table = fc.read_votes(path, on_duplicate="all")  # noqa: PT017 - either outcome is right
     except fc.FaircrowdError as error:
-        assert len(str(error).splitlines()) == 1
+        message = str(error)
     else:
         assert table.n_votes + table.report.rows_aside == table.report.rows_read
+    assert "\n" not in message
 
 
 @pytest.mark.filterwarnings("ignore::faircrowd.FaircrowdWarning")

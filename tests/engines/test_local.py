@@ -1,5 +1,7 @@
 """Sums over blocks do not depend on how the tasks are cut into blocks."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,7 +23,7 @@ def cut(at: list[int]) -> LocalEngine:
     edges = [0, *sorted(at), VOTES.n_tasks]
     engine.blocks = [
         Block(a, whole.offsets[a : b + 1], whole.worker, whole.label, whole.group[a:b], whole.gold[a:b])
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
+        for a, b in pairwise(edges)
     ]
     engine.threads = 2
     return engine

@@ -125,9 +125,9 @@ class Style:
         """Return a pandas array of values of one role, in the type they came in."""
         import pandas as pd
 
-        if vocabulary.is_mixed:
-            return pd.array(vocabulary.values, dtype=object)
         kind = self.dtypes.get(role)
+        if vocabulary.is_mixed:
+            return pd.array(vocabulary.values, dtype=kind if _is_of_pandas(kind) else object)
         plain = vocabulary.values.to_pandas()
         if kind is None or isinstance(kind, pd.CategoricalDtype) or kind == "float16":  # pandas indexes no float16
             return plain.array
@@ -146,7 +146,7 @@ class Style:
             return pd.Series(dtype=float, name=name)
         if isinstance(values, tuple):
             values = self.values(*values)
-        return pd.Series(values, index=self._index(index), name=name)
+        return pd.Series(values, index=self._index(index), name=name, dtype=values.dtype)
 
     def frame(
         self,
@@ -164,7 +164,7 @@ class Style:
 
         if not len(next(iter(index.values()))):
             return pd.DataFrame()
-        labels = pd.Index(self.values("label", columns), name=columns_name)
+        labels = self._index({"label": columns}).rename(columns_name)
         return pd.DataFrame(values, index=self._index(index), columns=labels)
 
     def columns(self, columns: Mapping[str, Any]) -> Any:
@@ -188,7 +188,9 @@ class Style:
     def _index(self, index: Mapping[str, Vocabulary]) -> Any:
         import pandas as pd
 
-        levels = [pd.Index(self.values(role, names), name=role, copy=False) for role, names in index.items()]
+        columns = {role: self.values(role, vocabulary) for role, vocabulary in index.items()}
+        # The type is said, else pandas makes its own guess at what objects are.
+        levels = [pd.Index(values, dtype=values.dtype, name=role, copy=False) for role, values in columns.items()]
         return levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels, names=list(index))
 
     def _table(self, columns: Mapping[str, Any]) -> Any:
@@ -200,6 +202,13 @@ class Style:
         if self.backend in ("", "pyarrow"):
             return table
         return nw.from_arrow(table, backend=self.backend).to_native()  # type: ignore[arg-type]
+
+
+def _is_of_pandas(kind: Any) -> bool:
+    """Whether a type is one of those that pandas has and Arrow lacks."""
+    import pandas as pd
+
+    return isinstance(kind, pd.PeriodDtype | pd.IntervalDtype)
 
 
 def _arrow(vocabulary: Vocabulary) -> Any:

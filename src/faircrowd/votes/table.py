@@ -154,8 +154,8 @@ def build_table(
     if missing and on_missing == "error":
         name, count = next(iter(missing.items()))
         raise InputError(
-            f"{count:,} of {rows_read:,} rows have no {name} (the first is row {first_missing[name] + 1}); fill them in, "
-            "or set them aside with on_missing='drop'."
+            f"{count:,} of {rows_read:,} rows have no {name} (the first is row {first_missing[name] + 1}); "
+            "fill them in, or set them aside with on_missing='drop'."
         )
     grouped, lost, all_tasks = Grouped(offsets, worker[:n_votes], label[:n_votes]), np.empty(0, dtype=np.int64), tasks
     del worker, label
