@@ -47,7 +47,7 @@ def test_pandas_types_come_back(name: str, role: str) -> None:
     column = LABELS[name]
     other = {"task": TASKS} if role == "label" else {"label": ["u", "v", "v"]}
     model = fitted(pd.DataFrame({role: column, "worker": WORKERS, **other}))
-    values = model.labels_ if role == "label" else model.labels_.index.to_series()
+    values = model.labels_ if role == "label" else model.labels_.index
     assert values.dtype == column.dtype
     top, first = column.iloc[0], column.iloc[1]
     assert values.tolist() == ([first, top] if role == "label" or name != "mixed" else [1, "y"])
