@@ -12,7 +12,7 @@ ROAD = ("votes", "engines", "aggregate", "fair", "audit", "report", "cli")
 EVERYWHERE = {"errors", "_checks"}
 # A library may be imported only below these folders (or in these files).
 HOMES = {
-    "pandas": ("votes/frames.py",),
+    "pandas": ("votes/style.py",),
     "narwhals": ("votes", "aggregate/initial_error.py"),
     "polars": (),
     "typer": ("cli",),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.votes import Vocabulary, VoteTable
-from faircrowd.votes.frames import Style
+from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["TIES", "Posterior", "choose"]

@@ -1,6 +1,9 @@
 """``faircrowd demo``: the paper's synthetic crowd, end to end."""
 
+import os
 import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -59,7 +62,16 @@ def demo(
     if not as_json:
         votes, tasks = (shlex.quote(str(out / name)) for name in ("votes.csv", "tasks.csv"))
         console.line()
-        console.line(f"Try it yourself: faircrowd aggregate {votes} --tasks {tasks} --group group --out labels")
+        console.line(f"Try it yourself: {_program()} aggregate {votes} --tasks {tasks} --group group --out labels")
+
+
+def _program() -> str:
+    """Return how this program was called, so that the line it proposes works as it stands."""
+    called = sys.argv[0]
+    found = shutil.which("faircrowd")
+    if os.path.basename(called) != "faircrowd" or (found and os.path.samefile(found, called)):
+        return "faircrowd"
+    return shlex.quote(os.path.relpath(called))
 
 
 def _last(column: object) -> object:

@@ -1,19 +1,17 @@
-"""Data frames at the edge: any frame that narwhals takes comes in, the same kind goes out."""
+"""Data frames on the way in: any frame that narwhals takes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from faircrowd._checks import few, suggestion
 from faircrowd.errors import InputError, MissingColumnError
-from faircrowd.votes.vocabulary import Vocabulary, as_objects, distinct_names
+from faircrowd.votes.vocabulary import as_objects
 
-__all__ = ["ALIASES", "Style", "array_of", "column_of", "find_column", "frame_of", "is_frame", "names_of"]
+__all__ = ["ALIASES", "array_of", "column_of", "find_column", "frame_of", "is_frame", "names_of"]
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "task": ("task", "item", "question"),
@@ -95,125 +93,3 @@ def array_of(series: "nw.Series[Any]") -> Any:
     if column is None or isinstance(getattr(column.type, "value_type", column.type), pa.BaseExtensionType):
         return as_objects(series.to_list())
     return column
-
-
-@dataclass(frozen=True)
-class Style:
-    """How results are given back: in the kind of frame, and with the column types, of the input.
-
-    Attributes
-    ----------
-    backend : str
-        "pandas" or another of narwhals' eager kinds. Without a frame to follow: pandas if it is installed,
-        pyarrow otherwise.
-    dtypes : dict
-        For pandas: the dtype of the column of each role.
-    """
-
-    backend: str = ""
-    dtypes: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def follow(cls, frame: "nw.DataFrame[Any]", roles: Mapping[str, str]) -> "Style":
-        """Follow a frame whose columns play the given roles."""
-        if not frame.implementation.is_pandas():
-            return cls(frame.implementation.value)
-        native = frame.to_native()
-        return cls("pandas", {role: native[name].dtype for role, name in roles.items()})
-
-    def values(self, role: str, vocabulary: Vocabulary) -> Any:
-        """Return a pandas array of values of one role, in the type they came in."""
-        import pandas as pd
-
-        kind = self.dtypes.get(role)
-        if vocabulary.is_mixed:
-            return pd.array(vocabulary.values, dtype=kind if _is_of_pandas(kind) else object)
-        plain = vocabulary.values.to_pandas()
-        if kind is None or isinstance(kind, pd.CategoricalDtype) or kind == "float16":  # pandas indexes no float16
-            return plain.array
-        return plain.astype(kind).array
-
-    def series(self, index: Mapping[str, Vocabulary], name: str, values: Any) -> Any:
-        """One value a row: a pandas Series with that index, or a frame with the index as columns.
-
-        ``values`` is an array, or a pair (role, Vocabulary) for values of the input.
-        """
-        if not self._is_pandas:
-            return self._table({**index, name: values[1] if isinstance(values, tuple) else values})
-        import pandas as pd
-
-        if not len(next(iter(index.values()))):
-            return pd.Series(dtype=float, name=name)
-        if isinstance(values, tuple):
-            values = self.values(*values)
-        return pd.Series(values, index=self._index(index), name=name, dtype=values.dtype)
-
-    def frame(
-        self,
-        index: Mapping[str, Vocabulary],
-        columns: Vocabulary,
-        values: NDArray[Any],
-        *,
-        columns_name: str | None = None,
-    ) -> Any:
-        """One row a key and one column a class."""
-        if not self._is_pandas:
-            names = distinct_names(columns.to_list(), taken=[*index])
-            return self._table({**index, **{name: values[:, k] for k, name in enumerate(names)}})
-        import pandas as pd
-
-        if not len(next(iter(index.values()))):
-            return pd.DataFrame()
-        labels = self._index({"label": columns}).rename(columns_name)
-        return pd.DataFrame(values, index=self._index(index), columns=labels)
-
-    def columns(self, columns: Mapping[str, Any]) -> Any:
-        """Return a plain frame of these columns."""
-        if not self._is_pandas:
-            return self._table(columns)
-        import pandas as pd
-
-        return pd.DataFrame(columns)
-
-    @property
-    def _is_pandas(self) -> bool:
-        if self.backend:
-            return self.backend == "pandas"
-        try:
-            import pandas  # noqa: F401
-        except ImportError:
-            return False
-        return True
-
-    def _index(self, index: Mapping[str, Vocabulary]) -> Any:
-        import pandas as pd
-
-        columns = {role: self.values(role, vocabulary) for role, vocabulary in index.items()}
-        # The type is said, else pandas makes its own guess at what objects are.
-        levels = [pd.Index(values, dtype=values.dtype, name=role, copy=False) for role, values in columns.items()]
-        return levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels, names=list(index))
-
-    def _table(self, columns: Mapping[str, Any]) -> Any:
-        arrays = {
-            name: _arrow(values) if isinstance(values, Vocabulary) else pa.array(values)
-            for name, values in columns.items()
-        }
-        table = pa.table(arrays)
-        if self.backend in ("", "pyarrow"):
-            return table
-        return nw.from_arrow(table, backend=self.backend).to_native()  # type: ignore[arg-type]
-
-
-def _is_of_pandas(kind: Any) -> bool:
-    """Whether a type is one of those that pandas has and Arrow lacks."""
-    import pandas as pd
-
-    return isinstance(kind, pd.PeriodDtype | pd.IntervalDtype)
-
-
-def _arrow(vocabulary: Vocabulary) -> Any:
-    """Return values as Arrow; text stands for those that have no type in common."""
-    try:
-        return pa.array(vocabulary.values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        return pa.array([str(value) for value in vocabulary.to_list()])

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_count, check_random_state, few
 from faircrowd.errors import OptionError
-from faircrowd.votes.frames import Style
+from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Vocabulary
 
 __all__ = ["SimulatedCrowd", "simulate_crowd"]

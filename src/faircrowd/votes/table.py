@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from faircrowd._checks import few
 from faircrowd.errors import InputError
 from faircrowd.votes.encode import keep_used
-from faircrowd.votes.frames import Style
 from faircrowd.votes.layout import Grouped, moved, places_by_task, repeated_votes, sort_inside_tasks, sort_repeated
 from faircrowd.votes.report import VotesReport
+from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
 __all__ = ["VoteTable", "build_table"]
