@@ -2,16 +2,34 @@
 
 import difflib
 import math
+import os
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from faircrowd.errors import FileError, OptionError
+from faircrowd.errors import FileError, InputError, OptionError
 
-__all__ = ["check_choice", "check_count", "check_number", "check_path", "check_random_state", "few", "suggestion"]
+__all__ = [
+    "LARGEST",
+    "check_choice",
+    "check_count",
+    "check_memory",
+    "check_number",
+    "check_path",
+    "check_random_state",
+    "few",
+    "suggestion",
+    "warn",
+]
+
+LARGEST = 1e100
+"""The largest weight or pseudo-count that is taken: sums and products of a few stay finite."""
 
 
 def few(values: Iterable[Any], total: int | None = None, *, limit: int = 5) -> str:
@@ -39,6 +57,15 @@ def suggestion(name: Any, options: Iterable[Any]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
+def warn(message: str, kind: type[Warning]) -> None:
+    """Warn at the line that called faircrowd, however deep inside the warning arises."""
+    level = 2
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "faircrowd":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, kind, stacklevel=level)
+
+
 def check_choice(name: str, value: Any, options: Sequence[Any]) -> None:
     """Raise unless ``value`` is one of ``options``."""
     if not any(value is option or value == option for option in options):
@@ -51,6 +78,17 @@ def check_count(name: str, value: Any, *, least: int = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise OptionError(f"{name} must be a whole number of at least {least}; got {few([value])}.")
     return int(value)
+
+
+def check_memory(n_numbers: int, what: str, advice: str) -> None:
+    """Raise if the machine cannot hold so many numbers: the system would end the process without a word."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not every system tells
+        return
+    if 8 * n_numbers > memory:
+        needed, there = (f"{size / 1e9:,.0f} GB" for size in (8 * n_numbers, memory))
+        raise InputError(f"{what} take about {needed} of memory, and this machine has {there}; {advice}.")
 
 
 def check_number(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf) -> float:

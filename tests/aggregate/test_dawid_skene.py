@@ -73,6 +73,20 @@ def test_parameters_of_a_simulated_crowd_are_found() -> None:
     np.testing.assert_allclose(coin.skills_.to_numpy().reshape(10, 2), crowd.skills, atol=0.02)
 
 
+def test_a_worker_who_is_always_right_may_yet_err() -> None:
+    """Smoothing keeps the chance of a wrong vote off zero, also where it is lost against the number of right ones."""
+    votes = pd.DataFrame({"task": range(400), "worker": "a", "label": np.arange(400) % 2})
+    model = OneCoinDawidSkene(smoothing=1e-14).fit(votes)
+    np.testing.assert_allclose(model.errors_.to_numpy()[[0, 1], [1, 0]], 1e-14 / 400, rtol=1e-9)
+
+
+def test_matrices_beyond_memory_are_refused_at_once() -> None:
+    votes = pd.DataFrame({"task": range(5000), "worker": range(5000), "label": range(5000)})
+    for kind in (DawidSkene, OneCoinDawidSkene):
+        with pytest.raises(InputError, match=r"matrices of 5,000 workers and 5,000 classes take about .* use Major"):
+            kind().fit(votes)
+
+
 def test_groups_matter_where_workers_differ_by_group() -> None:
     crowd = simulate_crowd(4000, 20, 5, skill_ranges=((0.35, 0.95), (0.6, 1.0)), random_state=8)
     plain = DawidSkene().fit(crowd.votes)
@@ -144,7 +158,8 @@ def test_prediction_of_half_known_workers() -> None:
     [
         ({"n_iter": -1}, "n_iter must be a whole number"),
         ({"tol": "small"}, "tol must be a number"),
-        ({"smoothing": -1}, "smoothing must be a number of at least 0"),
+        ({"smoothing": -1}, r"smoothing must be a number from 0 to 1e\+100; got -1"),
+        ({"smoothing": float("inf")}, "smoothing must be a number from 0 to"),
         ({"start": "majorty"}, "Did you mean 'majority'"),
         ({"initial_error_strategy": "add"}, "initial_error_strategy='add' is not known"),
         ({"initial_skill": 2}, "initial_skill must be a number from 0 to 1"),
@@ -178,7 +193,7 @@ def test_initial_errors() -> None:
     np.testing.assert_allclose(add.errors_.to_numpy(), honest.to_numpy(), atol=1e-6)
     with pytest.raises(InputError, match="it lacks 4"):
         assign.fit(votes, initial_error=honest.drop(index=4, level=0))
-    with pytest.raises(InputError, match="must not be negative"):
+    with pytest.raises(InputError, match="must be finite numbers, not negative"):
         assign.fit(votes, initial_error=-honest)
     with pytest.raises(InputError, match="The index of initial_error must be"):
         assign.fit(votes, initial_error=honest.rename_axis(["who", "what"]))

@@ -53,6 +53,7 @@ def test_the_grid_is_as_fine_as_it_can_be() -> None:
     assert grid_unit(3.0, 5) == 2.0**-48
     (values,) = on_grid(np.array([np.pi, -1e-20]), n_terms=4)
     assert abs(values[0] - np.pi) <= grid_unit(np.pi, 4) / 2
+    assert grid_unit(5e-324, 1) == 2.0**-1022  # never zero
     assert mass_unit(2**10) == 2.0**52
     assert mass_unit(2**30) == 2.0**32
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 
 from crowds import simulated
 from faircrowd import GLAD, read_votes
@@ -76,6 +77,32 @@ def test_priors_are_used() -> None:
     assert GLAD(betas_priors_mean={"a": 4.0}).fit(votes).betas_["a"] > 2
     with pytest.raises(InputError, match="labels_priors must give every class a share"):
         GLAD(labels_priors={0: 0.1}).fit(votes)
+
+
+def test_priors_may_be_frames() -> None:
+    votes = pd.DataFrame({"task": ["a", "a"], "worker": ["u", "v"], "label": [0, 1]})
+    given = {
+        "labels_priors": pd.DataFrame({"label": [0, 1], "share": [0.1, 0.9]}),
+        "alphas_priors_mean": pd.DataFrame({"worker": ["u", "v"], "mean": [0.5, 2.0]}),
+        "betas_priors_mean": pd.DataFrame({"task": ["a"], "mean": [2.0]}),
+    }
+    by_key = {name: dict(frame.itertuples(index=False)) for name, frame in given.items()}
+    assert_frame_equal(GLAD(**given).fit_predict_proba(votes), GLAD(**by_key).fit_predict_proba(votes))
+
+
+def test_new_tasks_are_as_easy_as_their_prior_says() -> None:
+    crowd = simulated(n_classes=2).votes
+    new = pd.DataFrame({"task": ["easy", "plain"], "worker": [0, 0], "label": [1, 1]})
+    probas = GLAD(betas_priors_mean={"easy": 3.0}).fit(crowd).predict_proba(new)
+    np.testing.assert_allclose(probas.loc["plain"], GLAD().fit(crowd).predict_proba(new).loc["plain"], rtol=1e-9)
+    assert abs(probas.loc["easy", 1] - 0.5) > abs(probas.loc["plain", 1] - 0.5) + 0.01
+
+
+@pytest.mark.parametrize("name", ["labels_priors", "alphas_priors_mean", "betas_priors_mean"])
+def test_endless_priors_are_refused(name: str) -> None:
+    votes = pd.DataFrame({"task": [0, 1], "worker": [0, 1], "label": [0, 1]})
+    with pytest.raises(InputError, match=f"{name} must .*finite"):
+        GLAD(**{name: {0: np.inf, 1: 1.0}}).fit(votes)
 
 
 def test_rounds_are_shown_if_asked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from pandas.testing import assert_frame_equal, assert_series_equal
 
 import faircrowd.engines.local
 from crowds import CASES, Case, Crowd, simulated
-from faircrowd.errors import InputError, NotFittedError, OptionError
+from faircrowd.errors import ConvergenceWarning, InputError, NotFittedError, OptionError
 
 all_cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 all_em = pytest.mark.parametrize(
@@ -208,6 +208,35 @@ def test_labels_unknown_to_the_model_are_refused(case: Case) -> None:
     new = pd.DataFrame({"task": [1], "worker": [1], "label": [77]})
     with pytest.raises(InputError, match="not seen in fit: 77; known are 0, 1, 2"):
         model.predict(new, **({"sensitive_features": {1: "a"}} if case.learns_groups else {}))
+
+
+@all_cases
+def test_predicted_classes_keep_the_type_they_had_in_fit(case: Case) -> None:
+    crowd = simulated().renamed("label", {0: 0, 1: 200, 2: 300})
+    model = case.fit(crowd)
+    new = pd.DataFrame({"task": [1], "worker": [1], "label": np.array([0], dtype=np.int8)})
+    probas = model.predict_proba(new, **({"sensitive_features": {1: "a"}} if case.learns_groups else {}))
+    assert list(probas.columns) == [0, 200, 300]
+
+
+@all_cases
+def test_a_fit_that_fails_leaves_no_mix_of_two_models(case: Case) -> None:
+    crowd = simulated()
+    model = case.fit(crowd)
+    with pytest.raises(InputError):
+        model.fit(crowd.votes.drop(columns="label"), *case.truth(crowd), **case.groups(crowd))
+    with pytest.raises(NotFittedError, match="call fit"):
+        model.predict(crowd.votes)
+
+
+@all_em
+@pytest.mark.parametrize("method", ["fit", "fit_predict"])
+def test_warnings_name_the_line_that_called(case: Case, method: str) -> None:
+    crowd = simulated()
+    model = case.kind(**{**case.settings, "n_iter": 1})
+    with pytest.warns(ConvergenceWarning) as said:
+        getattr(model, method)(crowd.votes, **case.groups(crowd))
+    assert [warning.filename for warning in said] == [__file__]
 
 
 @all_cases

@@ -52,6 +52,24 @@ def test_unlisted_workers() -> None:
     assert MajorityVote(default_skill=5, on_missing_skill="value").fit_predict(VOTES, some)["t1"] == "b"
 
 
+def test_prediction_weighs_workers_as_they_were_listed() -> None:
+    """Also those who had not voted in fit; workers that were not listed weigh the default, or else the average."""
+    skills = {"w1": 1.0, "w2": 1.0, "w3": 1.0, "later": 3.0}
+    new = pd.DataFrame({"task": ["n", "n"], "worker": ["later", "stranger"], "label": ["a", "b"]})
+    model = MajorityVote().fit(VOTES, skills)
+    np.testing.assert_array_equal(model.predict_proba(new), [[0.75, 0.25]])
+    skills["later"] = 0.0
+    np.testing.assert_array_equal(model.predict_proba(new), [[0.75, 0.25]])
+    by_default = MajorityVote(default_skill=9.0, on_missing_skill="value").fit(VOTES, skills | {"later": 3.0})
+    np.testing.assert_array_equal(by_default.predict_proba(new), [[0.25, 0.75]])
+
+
+@pytest.mark.parametrize("weight", [1e100, 1e-300, 5e-324])
+def test_weights_of_any_size(weight: float) -> None:
+    probas = MajorityVote().fit_predict_proba(VOTES, dict.fromkeys(("w1", "w2", "w3"), weight))
+    np.testing.assert_array_equal(probas, MajorityVote().fit_predict_proba(VOTES))
+
+
 @pytest.mark.parametrize(
     ("settings", "skills", "message"),
     [
@@ -59,6 +77,8 @@ def test_unlisted_workers() -> None:
         ({"default_skill": 1.0}, None, "only used with on_missing_skill='value'"),
         ({"on_missing_skill": "skip"}, None, "on_missing_skill='skip' is not known"),
         ({}, {"w1": -1, "w2": 1, "w3": 1}, "not negative"),
+        ({}, {"w1": 1e200, "w2": 1, "w3": 1}, "must be finite"),
+        ({"on_missing_skill": "value", "default_skill": np.inf}, {"w1": 1}, "default_skill must be a number from 0"),
         ({}, {"w1": "good", "w2": 1, "w3": 1}, "must be numbers"),
     ],
 )
@@ -119,3 +139,9 @@ def test_workers_without_gold_are_average_in_bayes() -> None:
     errors = model.errors_.to_numpy().reshape(3, 2, 2)
     counts = np.array([[1.0, 0], [1, 0]]) + np.array([[2, 1], [1, 2]]) / 3
     np.testing.assert_allclose(errors[2], counts / counts.sum(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["pseudo_count", "prior_pseudo_count"])
+def test_bayes_takes_no_endless_counts(name: str) -> None:
+    with pytest.raises(OptionError, match=f"^{name} must be a number from 0 to"):
+        BayesVote(**{name: np.inf}).fit(VOTES, {"t1": "a"})

@@ -148,9 +148,11 @@ def test_aggregate_writes_what_python_says(method: str, crowd: Path, tmp_path: P
     assert said["crowd"] == "150 tasks, 12 workers, 2 classes"
     assert said["method"].startswith(method)
     assert said["labels"] == f"0: {(model.labels_ == 0).mean():.1%}, 1: {(model.labels_ == 1).mean():.1%}"
-    assert said["group 1"] == f"0: {1 - rates[1]:.1%}, 1: {rates[1]:.1%}"
+    size = (tasks["group"] == 1).sum()
+    assert said["group 1"] == f"{size} tasks, 0: {1 - rates[1]:.1%}, 1: {rates[1]:.1%}"
     assert said["gap"].startswith(f"{abs(rates[0] - rates[1]):.3f} ")
-    assert said["accuracy"] == f"{accuracy:.1%} of the 150 tasks whose truth is known"
+    which = "it learned from (not a test)" if method in ("gold-majority", "bayes") else "whose truth is known"
+    assert said["accuracy"] == f"{accuracy:.1%} of the 150 tasks {which}"
     assert said["wrote"] == f"{tmp_path / 'run'}/labels.csv, workers.csv, summary.json"
 
     workers = read_csv(tmp_path / "run" / "workers.csv")
@@ -171,7 +173,7 @@ def test_json_is_all_there_is(method: str, crowd: Path, tmp_path: Path, spawn: S
     assert done.stdout.count("\n") == 1
     written = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert {key: said[key] for key in written} == written
-    assert set(said) - set(written) == {"out"}
+    assert set(said) - set(written) == {"notes", "out"}
     assert (said["tasks"], said["votes"], said["workers"], said["classes"]) == (150, 750, 12, 2)
     assert (said["gap"], said["accuracy"]) == (None, None)
     assert (said["rounds"] is None) == (method == "majority")
@@ -184,8 +186,10 @@ def test_the_order_of_rows_does_not_matter(method: str, crowd: Path, tmp_path: P
     for number, votes in enumerate((crowd / "votes.csv", tmp_path / "votes.csv")):
         code, _, err = faircrowd("aggregate", votes, "--method", method, "--out", tmp_path / str(number))
         assert (code, err) == (0, "")
-    for name in ("labels.csv", "workers.csv", "summary.json"):
+    for name in ("labels.csv", "workers.csv"):
         assert (tmp_path / "0" / name).read_bytes() == (tmp_path / "1" / name).read_bytes()
+    here, there = (json.loads((tmp_path / number / "summary.json").read_text()) for number in "01")
+    assert {**here, "options": {}} == {**there, "options": {}}
 
 
 @pytest.mark.parametrize("ending", [".tsv", ".jsonl", ".parquet", ".csv.gz"])
@@ -212,7 +216,7 @@ def test_groups_may_stand_in_the_votes(crowd: Path, tmp_path: Path, faircrowd: R
     )
     inside, beside = json.loads(run_in[1]), json.loads(run_by[1])
     assert set(inside["group_shares"]) == {"0 & 0", "0 & 1", "1 & 0", "1 & 1"}
-    assert {**inside, "out": ""} == {**beside, "out": ""}
+    assert {**inside, "out": "", "options": {}} == {**beside, "out": "", "options": {}}
     assert (tmp_path / "in" / "labels.csv").read_bytes() == (tmp_path / "by" / "labels.csv").read_bytes()
 
 
@@ -239,9 +243,10 @@ def test_what_was_set_aside_is_said(tmp_path: Path, faircrowd: Run) -> None:
     code, out, err = faircrowd("aggregate", votes, *names, "--out", tmp_path / "run")
     assert (code, err) == (0, "")
     assert [line.split(None, 1)[1] for line in out.splitlines() if line.startswith("note")] == [
-        "1 of 5 rows set aside: no label (on_missing='drop')",
-        "1 of 5 rows set aside: same task and worker, the last vote counts (on_duplicate='last')",
+        "1 of 5 rows set aside: no label (--on-missing drop)",
+        "1 of 5 rows set aside: same task and worker, the last vote counts (--on-duplicate last)",
         "1 task left with no vote: 2",
+        "1 task with tied classes: the first of them wins (--ties first)",
     ]
     assert lines_of(out)["read"] == "5 rows, 2 set aside, 3 votes"
     rows = json.loads((tmp_path / "run" / "summary.json").read_text())["rows"]
@@ -312,5 +317,45 @@ def test_pandas_is_not_needed(tmp_path: Path, faircrowd: Run) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     faircrowd("demo", "--out", tmp_path / "with")
-    for name in ("votes.csv", "tasks.csv", "labels.csv", "workers.csv", "summary.json"):
+    for name in ("votes.csv", "tasks.csv", "labels.csv", "workers.csv"):
         assert (tmp_path / "without" / name).read_bytes() == (tmp_path / "with" / name).read_bytes()
+
+
+def test_truth_scores_and_does_not_teach(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    """Truth in another spelling is matched, and labels nobody voted for do not become classes."""
+    tasks = pd.read_csv(crowd / "tasks.csv")
+    odd = tasks["truth"].astype(float).astype(str)
+    odd[0] = "7"
+    tasks.assign(odd=odd).to_csv(tmp_path / "tasks.csv", index=False)
+    said = {}
+    for name in ("truth", "odd"):
+        arguments = ("--tasks", tmp_path / "tasks.csv", "--truth", name, "--out", tmp_path / name, "--json")
+        code, out, _ = faircrowd("aggregate", crowd / "votes.csv", *arguments)
+        assert code == 0
+        said[name] = json.loads(out)
+    assert said["odd"]["notes"][0].endswith("has labels that nobody voted for: '7'")
+    assert said["odd"]["classes"] == 2
+    assert 0 <= said["truth"]["accuracy"] - said["odd"]["accuracy"] <= 1 / 150 + 1e-12
+    assert (tmp_path / "odd" / "labels.csv").read_bytes() == (tmp_path / "truth" / "labels.csv").read_bytes()
+
+
+def test_gold_teaches(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    tasks = pd.read_csv(crowd / "tasks.csv")
+    tasks.assign(gold=(1 - tasks["truth"]).where(tasks["task"] < 20)).to_csv(tmp_path / "tasks.csv", index=False)
+    arguments = ("--tasks", tmp_path / "tasks.csv", "--gold", "gold", "--truth", "truth", "--out", tmp_path / "run")
+    assert faircrowd("aggregate", crowd / "votes.csv", *arguments)[0] == 0
+    labels = pd.read_csv(tmp_path / "run" / "labels.csv").set_index("task")["label"]
+    assert (labels[:20] == 1 - tasks["truth"][:20]).all()
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["options"]["gold"] == "gold"
+    assert not summary["accuracy_in_sample"]
+
+
+def test_an_input_is_not_overwritten(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    votes = tmp_path / "labels.csv"
+    votes.write_bytes((crowd / "votes.csv").read_bytes())
+    code, _, err = faircrowd("aggregate", votes, "--out", tmp_path)
+    assert code == 2
+    assert "would overwrite the input" in err
+    assert votes.read_bytes() == (crowd / "votes.csv").read_bytes()
+    assert not (tmp_path / "summary.json").exists()

@@ -256,4 +256,5 @@ def test_the_gap_is_the_largest_difference_of_a_class() -> None:
     model = fitted(pd.DataFrame(rows, columns=["task", "worker", "label", "group"]), sensitive_features="group")
     summary = summarise("majority", model, model.votes_, model.posterior_, None)
     assert summary.gap == 0.5
-    assert dict(summary.lines())["group h"] == "x: 25.0%, y: 50.0%, z: 25.0%"
+    assert dict(summary.lines())["group h"] == "4 tasks, x: 25.0%, y: 50.0%, z: 25.0%"
+    assert dict(summary.lines())["gap"] == "0.500 (class x: 75.0% in group g, 25.0% in group h)"

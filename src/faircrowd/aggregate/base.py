@@ -1,6 +1,6 @@
 """What all aggregators share: parameters, fitted results, prediction."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -113,18 +113,21 @@ class Aggregator:
         new = as_votes(data, sensitive_features)
         if self._needs_groups and new.group is None:
             raise InputError("This model learned by group; give sensitive_features for the new tasks.")
-        return self._predict(known_classes(new, fitted.classes))
+        return self._predict(known_classes(new, fitted))
 
     @property
     def _needs_groups(self) -> bool:
         return False
 
-    def _check_ties(self) -> None:
+    def _begin(self) -> None:
+        """Check what all share, and forget the last fit: one that fails half-way must not leave a mix of two."""
         check_choice("ties", self.ties, TIES)
+        self._votes = self._posterior = None
 
 
-def known_classes(votes: VoteTable, classes: Vocabulary) -> VoteTable:
-    """Code new votes by the classes of a fitted model."""
+def known_classes(votes: VoteTable, fitted: VoteTable) -> VoteTable:
+    """Code new votes by the classes of a fitted model; these keep their type, which may not fit the new column's."""
+    classes = fitted.classes
     place = classes.code_of(votes.classes.values)
     unknown = np.flatnonzero(place < 0)
     if unknown.size:
@@ -133,7 +136,10 @@ def known_classes(votes: VoteTable, classes: Vocabulary) -> VoteTable:
             f"{few(votes.classes.some(unknown[:5]), unknown.size)}; "
             f"known are {few(classes.some(range(min(5, len(classes)))), len(classes))}."
         )
-    return votes.with_classes(classes)
+    kinds = {role: kind for role, kind in votes.style.dtypes.items() if role != "label"}
+    if "label" in fitted.style.dtypes:
+        kinds["label"] = fitted.style.dtypes["label"]
+    return replace(votes.with_classes(classes), style=replace(votes.style, dtypes=kinds))
 
 
 def known_workers(votes: VoteTable, workers: Vocabulary) -> Codes:

@@ -5,9 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from faircrowd._checks import check_number
+from faircrowd._checks import LARGEST, check_number
 from faircrowd.aggregate.matrices import ConfusionAggregator
-from faircrowd.aggregate.model import Confusion, Counter, normalised
+from faircrowd.aggregate.model import Confusion, Counter, coin_matrix, normalised
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.errors import InputError
 from faircrowd.votes import as_votes
@@ -71,22 +71,19 @@ class BayesVote(ConfusionAggregator):
         sensitive_features : optional
             Groups of the tasks, as in :func:`faircrowd.read_votes`.
         """
-        self._check_ties()
-        weight = check_number("pseudo_count", self.pseudo_count, low=0)
+        self._begin()
+        weight = check_number("pseudo_count", self.pseudo_count, low=0, high=LARGEST)
         skill = check_number("pseudo_skill", self.pseudo_skill, low=0, high=1)
         votes, gold = gold_codes(as_votes(data, sensitive_features), true_labels)
         if votes.n_votes and not (gold >= 0).any():
             raise InputError("No task of the votes has a true label; BayesVote learns from such tasks.")
         self._grouped = votes.group is not None
         counts = Counter(votes, by_group=self._grouped, gold=gold).from_shares(only_gold=True)
-        n_classes = max(votes.n_classes, 1)
-        wrong = (1 - skill) / max(n_classes - 1, 1)
-        pseudo = weight * (np.full((n_classes, n_classes), wrong) + (skill - wrong) * np.eye(n_classes))
-        pseudo = pseudo[: votes.n_classes, : votes.n_classes]
+        pseudo = weight * coin_matrix(skill, votes.n_classes)
         self._average = normalised(counts.errors.sum(axis=0) + pseudo, axis=1)
         self._seen = counts.errors.sum(axis=(2, 3)) > 0
         errors = np.where(self._seen[:, :, None, None], normalised(counts.errors + pseudo, axis=2), self._average)
-        smooth = check_number("prior_pseudo_count", self.prior_pseudo_count, low=0)
+        smooth = check_number("prior_pseudo_count", self.prior_pseudo_count, low=0, high=LARGEST)
         self._model = self._shown = Confusion(errors, normalised(counts.priors + smooth, axis=1))
         scores = Counter(votes, by_group=self._grouped).scores(self._model)
         return self._store(votes, Posterior.of(votes, scores, is_log=True, ties=self.ties))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.aggregate.grid import on_grid
+from faircrowd.aggregate.posterior import check_size
 from faircrowd.aggregate.static import classes_token, width
 from faircrowd.engines import LocalEngine
 from faircrowd.votes import VoteTable
@@ -20,6 +21,7 @@ def weigh(engine: LocalEngine, votes: VoteTable, weights: NDArray[np.float64]) -
 
     Where all weights of a task are zero, its votes count alike.
     """
+    check_size(votes)
     (exact,) = on_grid(weights, n_terms=int(votes.votes_per_task.max(initial=1)))
     return engine.emit(_weighted_scores, classes_token(votes.n_classes), exact)
 

@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from faircrowd._checks import check_choice, check_count, check_number
+from faircrowd._checks import LARGEST, check_choice, check_count, check_number
 from faircrowd.aggregate.counting import weigh
 from faircrowd.aggregate.em import Iterative, iterate
 from faircrowd.aggregate.initial_error import read_initial_error
 from faircrowd.aggregate.matrices import ConfusionAggregator
-from faircrowd.aggregate.model import Confusion, Counter, Counts, normalised
+from faircrowd.aggregate.model import Confusion, Counter, Counts, coin_matrix, normalised
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.errors import InputError
 from faircrowd.votes import VoteTable, as_votes
@@ -132,10 +132,10 @@ class DawidSkene(Iterative, ConfusionAggregator):
         return self._keep(votes, counter, gold)
 
     def _check(self) -> None:
-        self._check_ties()
+        self._begin()
         check_count("n_iter", self.n_iter)
         check_number("tol", self.tol)
-        check_number("smoothing", self.smoothing, low=0)
+        check_number("smoothing", self.smoothing, low=0, high=LARGEST)
         check_number("initial_skill", self.initial_skill, low=0, high=1)
         check_choice("start", self.start, ("majority", "skill"))
         check_choice("initial_error_strategy", self.initial_error_strategy, (None, "assign", "addition"))
@@ -143,9 +143,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
     def _start(self, votes: VoteTable, first: Counts, counter: Counter, initial_error: Any) -> Confusion:
         counts = first
         if self.start == "skill":
-            n_classes = max(votes.n_classes, 1)
-            wrong = (1 - self.initial_skill) / max(n_classes - 1, 1)
-            skilled = np.full((n_classes, n_classes), wrong) + (self.initial_skill - wrong) * np.eye(n_classes)
+            skilled = coin_matrix(self.initial_skill, votes.n_classes)
             counts = Counts(np.broadcast_to(skilled, counter.shape), np.ones_like(first.priors))
         if initial_error is not None and self.initial_error_strategy is not None:
             given = read_initial_error(votes, initial_error, assign=self.initial_error_strategy == "assign")[:, None]

@@ -1,12 +1,12 @@
 """The loop of rounds, written once for every model that is fitted by expectation-maximisation."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from faircrowd._checks import warn
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.errors import ConvergenceWarning
 
@@ -105,11 +105,10 @@ def iterate(step: Callable[[P], tuple[float, P]], start: P, *, n_iter: int, tol:
             break
     if not converged and n_iter > 0 and tol >= 0:
         rise = f", the last raised the objective by {history[-1] - history[-2]:.2g} a vote" if n_iter > 1 else ""
-        warnings.warn(
+        warn(
             f"Not converged: the rounds ran out (n_iter={n_iter}{rise}, tol={tol:g}). "
             "Raise n_iter, or tol if the labels are good enough.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return Run(used, updated, history, converged)
 

@@ -13,7 +13,7 @@ from faircrowd.aggregate.base import known_workers
 from faircrowd.aggregate.em import Iterative, iterate, watch_rounds
 from faircrowd.aggregate.glad_kernels import ability_and_ease, glad_scores
 from faircrowd.aggregate.grid import grid_unit
-from faircrowd.aggregate.posterior import Posterior
+from faircrowd.aggregate.posterior import Posterior, check_size
 from faircrowd.aggregate.static import classes_token
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
@@ -96,17 +96,19 @@ class GLAD(Iterative):
 
     def fit(self, data: Any, *, sensitive_features: Any = None) -> Self:
         """Estimate the model from votes (a frame, path or VoteTable with columns task, worker, label)."""
-        self._check_ties()
+        self._begin()
         check_count("n_iter", self.n_iter)
         check_number("tol", self.tol)
         check_count("m_step_max_iter", self.m_step_max_iter, least=1)
         check_number("m_step_tol", self.m_step_tol, low=0)
         votes = as_votes(data, sensitive_features)
+        check_size(votes)
         self._priors = self._class_shares(votes)
         self._means = _Abilities(
-            _means(values_by(votes.workers, self.alphas_priors_mean)),
-            _means(values_by(votes.tasks, self.betas_priors_mean)),
+            _means("alphas_priors_mean", values_by(votes.workers, self.alphas_priors_mean)),
+            _means("betas_priors_mean", values_by(votes.tasks, self.betas_priors_mean, "task")),
         )
+        self._given_eases = self.betas_priors_mean
         engine = LocalEngine(votes)
         start = _Abilities(np.ones(votes.n_workers), np.ones(votes.n_tasks))
         show = nullcontext() if self.silent else watch_rounds(_show_round)
@@ -142,9 +144,9 @@ class GLAD(Iterative):
     def _class_shares(self, votes: VoteTable) -> NDArray[np.float64]:
         if self.labels_priors is None:
             return np.full(votes.n_classes, 1 / max(votes.n_classes, 1))
-        shares = values_by(votes.classes, self.labels_priors)
-        if np.isnan(shares).any() or (shares < 0).any() or shares.sum() <= 0:
-            raise InputError("labels_priors must give every class a share, not negative.")
+        shares = values_by(votes.classes, self.labels_priors, "label")
+        if not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:
+            raise InputError("labels_priors must give every class a share, finite and not negative.")
         return np.asarray(shares / shares.sum())
 
     def _posterior_of(self, engine: LocalEngine, votes: VoteTable, point: _Abilities) -> Posterior:
@@ -187,14 +189,16 @@ class GLAD(Iterative):
     def _predict(self, votes: VoteTable) -> Posterior:
         fitted = self.votes_
         place = fitted.tasks.code_of(votes.tasks.values)
-        average = self._used.betas.mean() if self.betas_priors_mean is not None and self._used.betas.size else 1.0
-        betas = np.append(self._used.betas, average)[place]
+        means = _means("betas_priors_mean", values_by(votes.tasks, self._given_eases, "task"))
+        betas = np.where(place < 0, means, np.append(self._used.betas, 0.0)[place])
         alphas = np.append(self._used.alphas, self._used.alphas.mean() if self._used.alphas.size else 1.0)
         votes = votes.with_workers(fitted.workers, known_workers(votes, fitted.workers))
         return self._posterior_of(LocalEngine(votes), votes, _Abilities(alphas, betas))
 
 
-def _means(given: NDArray[np.float64]) -> NDArray[np.float64]:
+def _means(name: str, given: NDArray[np.float64]) -> NDArray[np.float64]:
+    if np.isinf(given).any():
+        raise InputError(f"{name} must be finite numbers.")
     return np.where(np.isnan(given), 1.0, given)
 
 

@@ -31,7 +31,7 @@ def grid_unit(largest: float, n_terms: int) -> float:
     """Return the grid (a power of two) on which ``n_terms`` terms of size up to ``largest`` add up exactly."""
     if largest <= 0 or not math.isfinite(largest):
         return 2.0**-52
-    return float(2.0 ** (math.ceil(math.log2(largest * max(n_terms, 1))) + 1 - 53))
+    return float(2.0 ** max(math.ceil(math.log2(largest * max(n_terms, 1))) + 1 - 53, -1022))
 
 
 def on_grid(*arrays: NDArray[np.float64], n_terms: int) -> list[NDArray[np.float64]]:

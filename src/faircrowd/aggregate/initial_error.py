@@ -1,6 +1,5 @@
 """Confusion matrices that a caller brings along."""
 
-import warnings
 from typing import Any
 
 import narwhals as nw
@@ -8,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from faircrowd._checks import few
+from faircrowd._checks import LARGEST, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.votes import VoteTable
 from faircrowd.votes.frames import column_of, find_column, frame_of
@@ -42,13 +41,12 @@ def read_initial_error(votes: VoteTable, given: Any, *, assign: bool) -> NDArray
         if values is not None:
             counts[w[known], y[known], k] = np.nan_to_num(np.asarray(values, dtype=np.float64))[known]
     if columns:
-        warnings.warn(
+        warn(
             f"initial_error has columns for no class of the votes, which are not used: {few(columns)}.",
             DataWarning,
-            stacklevel=4,
         )
-    if (counts < 0).any():
-        raise InputError("initial_error must not be negative.")
+    if (counts < 0).any() or (counts > LARGEST).any():
+        raise InputError("initial_error must be finite numbers, not negative.")
     if assign:
         _check_complete(votes, listed, counts)
     return counts

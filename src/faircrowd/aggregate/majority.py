@@ -1,13 +1,14 @@
 """Majority vote, plain or weighted."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd._checks import check_choice, check_number, few
-from faircrowd.aggregate.base import Aggregator, known_workers
+from faircrowd._checks import LARGEST, check_choice, check_number, few
+from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.counting import agreement, weigh
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import LocalEngine
@@ -25,7 +26,8 @@ class MajorityVote(Aggregator):
     Parameters
     ----------
     default_skill : float, optional
-        Weight of the workers that ``skills`` does not list, with ``on_missing_skill="value"``.
+        Weight of the workers that ``skills`` does not list, with ``on_missing_skill="value"``. Otherwise such
+        workers weigh the average in ``predict``.
     on_missing_skill : {"error", "ignore", "value"}
         What to do, where ``skills`` are given, with workers they do not list: raise; set their votes aside (a
         task left with no vote raises); or weigh them by ``default_skill``.
@@ -73,11 +75,13 @@ class MajorityVote(Aggregator):
         """
         self._check()
         votes = as_votes(data, sensitive_features)
-        self._weights: NDArray[np.float64] | None = None
+        weights = np.ones(votes.n_workers)
         if skills is not None:
-            votes, self._weights = self._weigh_workers(votes, skills)
+            votes, weights = self._weigh_workers(votes, skills)
+        average = float(weights.mean()) if weights.size else 1.0
+        self._other_skill = average if self.default_skill is None else self.default_skill
+        self._skills = deepcopy(skills)  # of workers that have not voted yet, too
         engine = LocalEngine(votes)
-        weights = np.ones(votes.n_workers) if self._weights is None else self._weights
         scores = weigh(engine, votes, weights)
         posterior = Posterior.of(votes, scores, is_log=False, ties=self.ties)
         self._agreement = agreement(engine, posterior.label_codes, votes.n_workers)
@@ -91,29 +95,24 @@ class MajorityVote(Aggregator):
         return votes.style.series({"worker": votes.workers}, "skill", agree / np.maximum(total, 1))
 
     def _predict(self, votes: VoteTable) -> Posterior:
-        known = self.votes_
-        if self._weights is None:
-            weights = np.ones(votes.n_workers)
-        else:
-            average = self._weights.mean() if self._weights.size else 1.0
-            votes = votes.with_workers(known.workers, known_workers(votes, known.workers))
-            weights = np.append(self._weights, average)
+        weights = np.ones(votes.n_workers)
+        if self._skills is not None:
+            weights = _given_weights(votes, self._skills)
+            weights = np.where(np.isnan(weights), self._other_skill, weights)
         return Posterior.of(votes, weigh(LocalEngine(votes), votes, weights), is_log=False, ties=self.ties)
 
     def _check(self) -> None:
-        self._check_ties()
+        self._begin()
         check_choice("on_missing_skill", self.on_missing_skill, ("error", "ignore", "value"))
         if self.on_missing_skill == "value":
             if self.default_skill is None:
                 raise OptionError("on_missing_skill='value' needs a default_skill.")
-            check_number("default_skill", self.default_skill, low=0)
+            check_number("default_skill", self.default_skill, low=0, high=LARGEST)
         elif self.default_skill is not None:
             raise OptionError("default_skill is only used with on_missing_skill='value'.")
 
     def _weigh_workers(self, votes: VoteTable, skills: Any) -> tuple[VoteTable, NDArray[np.float64]]:
-        weights = values_by(votes.workers, skills)
-        if (weights < 0).any() or np.isinf(weights).any():
-            raise InputError("skills must be finite numbers, not negative; shift or clip them first.")
+        weights = _given_weights(votes, skills)
         unknown = np.isnan(weights)
         if not unknown.any():
             return votes, weights
@@ -133,3 +132,11 @@ class MajorityVote(Aggregator):
                 "or use on_missing_skill='value'."
             )
         return kept, weights[~unknown]
+
+
+def _given_weights(votes: VoteTable, skills: Any) -> NDArray[np.float64]:
+    """Return the weight of each worker, NaN where ``skills`` does not list them."""
+    weights = values_by(votes.workers, skills)
+    if (weights < 0).any() or (weights > LARGEST).any():
+        raise InputError("skills must be finite numbers, not negative; shift or clip them first.")
+    return weights

@@ -1,18 +1,21 @@
 """Workers as confusion matrices: the parameters, their estimates from counts, and the engine that counts."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._checks import check_memory
 from faircrowd.aggregate.confusion import expected_counts, joint_scores, share_counts
 from faircrowd.aggregate.grid import from_limbs, mass_unit, on_grid
+from faircrowd.aggregate.posterior import check_size
 from faircrowd.aggregate.static import classes_token
 from faircrowd.engines import LocalEngine
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Confusion", "Counter", "Counts", "normalised"]
+__all__ = ["Confusion", "Counter", "Counts", "coin_matrix", "normalised"]
 
 _TINY = 1e-300
 
@@ -46,6 +49,12 @@ def normalised(counts: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     return np.asarray(np.divide(counts, total, out=np.full(counts.shape, even), where=total > 0))
 
 
+def coin_matrix(skill: float, n_classes: int) -> NDArray[np.float64]:
+    """Return the matrix of a worker who is right with one probability, and else answers any other class alike."""
+    wrong = (1 - skill) / max(n_classes - 1, 1)
+    return np.full((n_classes, n_classes), wrong) + (skill - wrong) * np.eye(n_classes)
+
+
 class Counter:
     """Counts and scores of one table of votes, by an engine.
 
@@ -65,6 +74,13 @@ class Counter:
         self.n_votes = votes.n_votes
         self.n_groups = len(votes.groups) if by_group and votes.groups is not None else 1
         self.shape = (votes.n_workers, self.n_groups, votes.n_classes, votes.n_classes)
+        check_size(votes)
+        check_memory(
+            6 * math.prod(self.shape),  # counts, parameters, logarithms, and as many on the way there
+            f"The confusion matrices of {votes.n_workers:,} workers and {votes.n_classes:,} classes"
+            + (f" in {self.n_groups:,} groups" if self.n_groups > 1 else ""),
+            "merge rare classes, or use MajorityVote, Wawa or GLAD",
+        )
         self.most_votes = int(votes.votes_per_task.max(initial=1))
         self.units = (
             mass_unit(int(votes.votes_per_worker.max(initial=1))),

@@ -50,12 +50,12 @@ class OneCoinDawidSkene(DawidSkene):
         return votes.style.series(index, "skill", skills.ravel())
 
     def _maximise(self, counts: Counts) -> Confusion:
-        right = np.einsum("rakk->ra", counts.errors) + self.smoothing
-        wrong = counts.errors.sum(axis=(2, 3)) + 2 * self.smoothing - right
-        skill = normalised(np.stack([right, np.maximum(wrong, 0.0)]), axis=0)[0][:, :, None, None]
         n_classes = counts.priors.shape[1]
         diagonal = np.eye(n_classes, dtype=bool)
-        errors = np.where(diagonal, skill, (1 - skill) / max(n_classes - 1, 1))
+        # Wrong votes are summed, not taken as the rest of all: what `smoothing` adds to none of them would be lost.
+        votes = np.einsum("rajk,cjk->cra", counts.errors, np.stack([diagonal, ~diagonal]).astype(np.float64))
+        right, wrong = normalised(votes + self.smoothing, axis=0)[..., None, None]
+        errors = np.where(diagonal, right, wrong / max(n_classes - 1, 1))
         return Confusion(errors, normalised(counts.priors + self.smoothing, axis=1))
 
     def _log_prior(self, model: Confusion) -> float:

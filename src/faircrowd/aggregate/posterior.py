@@ -7,14 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._checks import check_memory
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["TIES", "Posterior", "choose"]
+__all__ = ["TIES", "Posterior", "check_size", "choose"]
 
 TIES = ("first", "last")
 """Rules for a tie of classes: the first or the last of them in sorted order."""
+
+
+def check_size(votes: VoteTable) -> None:
+    """Raise if the posterior of so many tasks and classes does not fit into memory."""
+    check_memory(
+        3 * votes.n_tasks * votes.n_classes,  # scores, probabilities, and one more on the way there
+        f"The probabilities of {votes.n_tasks:,} tasks and {votes.n_classes:,} classes",
+        "merge rare classes, or split the tasks",
+    )
 
 
 def choose(scores: NDArray[np.float64], ties: str) -> Codes:

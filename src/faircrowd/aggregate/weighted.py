@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd._checks import check_count, check_number
+from faircrowd._checks import LARGEST, check_count, check_number
 from faircrowd.aggregate.base import Aggregator, known_workers
 from faircrowd.aggregate.counting import agreement, gold_agreement, weigh
 from faircrowd.aggregate.posterior import Posterior, choose
@@ -80,7 +80,7 @@ class Wawa(_SkillVote):
 
     def fit(self, data: Any, *, sensitive_features: Any = None) -> Self:
         """Estimate the skills from votes, and label the votes with them."""
-        self._check_ties()
+        self._begin()
         votes = as_votes(data, sensitive_features)
         engine = LocalEngine(votes)
         majority = choose(weigh(engine, votes, np.ones(votes.n_workers)), self.ties)
@@ -120,14 +120,15 @@ class ZeroBasedSkill(_SkillVote):
 
     def fit(self, data: Any, *, sensitive_features: Any = None) -> Self:
         """Estimate the skills from votes, and label the votes with them."""
-        self._check_ties()
+        self._begin()
         rounds = check_count("n_iter", self.n_iter)
         every = check_count("lr_steps_to_reduce", self.lr_steps_to_reduce, least=1)
         rate = check_number("lr_init", self.lr_init, low=0, high=1)
         factor = check_number("lr_reduce_factor", self.lr_reduce_factor, low=0, high=1)
+        eps = check_number("eps", self.eps, low=0, high=LARGEST)
         votes = as_votes(data, sensitive_features)
         engine = LocalEngine(votes)
-        skills = np.full(votes.n_workers, 1 / max(votes.n_classes, 1) + check_number("eps", self.eps, low=0))
+        skills = np.full(votes.n_workers, 1 / max(votes.n_classes, 1) + eps)
         labels = None
         for number in range(1, rounds + 1):
             if number % every == 0:
@@ -174,7 +175,7 @@ class GoldMajorityVote(_SkillVote):
 
     def fit(self, data: Any, true_labels: Any, *, sensitive_features: Any = None) -> Self:
         """Estimate the skills from the known labels, and label the votes with them."""
-        self._check_ties()
+        self._begin()
         votes = as_votes(data, sensitive_features)
         task, label, classes = gold_pairs(votes, true_labels)
         votes = votes.with_classes(classes) if len(classes) > votes.n_classes else votes

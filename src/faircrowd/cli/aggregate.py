@@ -1,27 +1,40 @@
 """``faircrowd aggregate``: votes in a file to labels in a folder."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from faircrowd._checks import check_choice
+from faircrowd._checks import check_choice, few
 from faircrowd.cli.console import Console
 from faircrowd.errors import InputError, OptionError
 
 __all__ = ["METHODS", "aggregate"]
 
+TAUGHT = ("bayes", "gold-majority")
+"""Methods that cannot do without known labels."""
+
+FILES = ("labels.csv", "workers.csv", "summary.json")
+
 METHODS = ("majority", "wawa", "zero-based", "gold-majority", "dawid-skene", "one-coin", "glad", "bayes")
 
 
 def aggregate(
-    votes: Annotated[Path, typer.Argument(help="Votes, a row each: .csv, .tsv, .jsonl (also .gz) or .parquet.")],
+    votes: Annotated[Path, typer.Argument(help="Votes, a row each: .csv, .tsv, .jsonl (also compressed) or .parquet.")],
     out: Annotated[Path, typer.Option(help="Folder for labels.csv, workers.csv and summary.json.")],
     method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "dawid-skene",
-    tasks: Annotated[Path | None, typer.Option(help="Table with a row a task: groups, truth.")] = None,
-    group: Annotated[list[str] | None, typer.Option(help="Column with the sensitive group; several intersect.")] = None,
-    truth: Annotated[str | None, typer.Option(help="Column of the tasks table with known true labels.")] = None,
+    tasks: Annotated[Path | None, typer.Option(help="Table with a row per task: groups, truth, gold.")] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(help="Column with the sensitive group, of the tasks or the votes; several intersect."),
+    ] = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(help="Column of the tasks with true labels to score by (bayes, gold-majority learn from it)."),
+    ] = None,
+    gold: Annotated[str | None, typer.Option(help="Column of the tasks with known labels to learn from.")] = None,
     by_group: Annotated[bool, typer.Option(help="Dawid-Skene, one-coin: learn each worker in each group.")] = False,
     task: Annotated[str | None, typer.Option(help="Name of the task column.")] = None,
     worker: Annotated[str | None, typer.Option(help="Name of the worker column.")] = None,
@@ -31,21 +44,18 @@ def aggregate(
     on_missing: Annotated[str, typer.Option(help="Rows that lack a value: drop, error.")] = "drop",
     ties: Annotated[str, typer.Option(help="A tie goes to the first or the last class in order.")] = "first",
     n_iter: Annotated[int | None, typer.Option(help="Most rounds of an iterative method.")] = None,
-    tol: Annotated[float | None, typer.Option(help="Rise of the objective, a vote, at which to stop.")] = None,
+    tol: Annotated[float | None, typer.Option(help="Rise of the objective per vote at which to stop.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Merge the votes in a file into a label a task."""
+    """Merge the votes in a file into one label per task."""
     check_choice("--method", method, METHODS)
-    if method in ("bayes", "gold-majority") and truth is None:
-        raise OptionError(f"--method {method} learns from known labels; give --tasks FILE --truth COLUMN.")
-    if by_group and (not group or method not in ("dawid-skene", "one-coin")):
-        raise OptionError("--by-group needs --group COLUMN, and --method dawid-skene or one-coin.")
-    if truth is not None and tasks is None:
-        raise OptionError("--truth names a column of the tasks table; give --tasks FILE.")
+    learned = gold or (truth if method in TAUGHT else None)
+    _check_options(method, tasks, group, truth, gold, by_group)
+    guard(out, votes, tasks)
 
     from faircrowd.votes import read_votes
     from faircrowd.votes.facts import read_facts
-    from faircrowd.votes.groups import gold_codes
+    from faircrowd.votes.groups import truth_codes
 
     console = Console(as_json)
     with console.waiting(f"reading {votes}"):
@@ -61,18 +71,61 @@ def aggregate(
             tasks=tasks,
         )
         require_crowd(table, votes)
-        facts = None if truth is None or tasks is None else read_facts(tasks, truth, delimiter=delimiter)
-        table, gold = (table, None) if facts is None else gold_codes(table, facts)
-        if gold is not None and not (gold >= 0).any():
-            raise InputError(
-                f"No task of {votes} has a true label in column {truth!r} of {tasks}; do the task ids match?"
-            )
+        facts = {name: read_facts(tasks, name, task=task, delimiter=delimiter) for name in (truth, learned) if name}
+        known = {}
+        for name, column in facts.items():
+            known[name], strange = truth_codes(table, column)
+            if not (known[name] != -1).any():
+                raise InputError(f"No task of {votes} has a {name!r} in {tasks}; do the task ids match?")
+            if not (known[name] >= 0).any():
+                raise InputError(
+                    f"No value in column {name!r} of {tasks} is a label of the votes: {few(strange)} against "
+                    f"{few(table.classes.some(range(min(5, table.n_classes))), table.n_classes)}."
+                )
+            if strange:
+                console.note(f"column {name!r} of {tasks} has labels that nobody voted for: {few(strange)}")
     settings = {"ties": ties, "n_iter": n_iter, "tol": tol, "by_group": by_group or None}
     model = make_model(method, {name: value for name, value in settings.items() if value is not None})
-    given = (facts,) if method in ("bayes", "gold-majority") else ()
     with console.rounds(f"{method}"):
-        model.fit(table, *given)
-    finish(console, out, method, model, gold)
+        model.fit(table, *([facts[learned]] if learned else []))
+    options = {
+        "votes": str(votes),
+        "tasks": None if tasks is None else str(tasks),
+        "group": group or None,
+        "truth": truth,
+        "gold": learned,
+        "parameters": {name: value for name, value in model.get_params().items() if value is None or is_plain(value)},
+    }
+    finish(console, out, method, model, known.get(truth) if truth else None, options, in_sample=learned == truth)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value can stand in JSON as it is."""
+    return isinstance(value, str | int | float | bool)
+
+
+def guard(out: Path, *inputs: Path | None) -> None:
+    """Raise if an output file would take the place of an input."""
+    for given in inputs:
+        for name in FILES:
+            target = out / name
+            if given is not None and target.exists() and given.exists() and os.path.samefile(target, given):
+                raise OptionError(f"--out {out} would overwrite the input {given}; choose another folder.")
+
+
+def _check_options(
+    method: str, tasks: Path | None, group: list[str] | None, truth: str | None, gold: str | None, by_group: bool
+) -> None:
+    if method in TAUGHT and gold is None and truth is None:
+        raise OptionError(f"--method {method} learns from known labels; give --tasks FILE --gold COLUMN.")
+    if gold is not None and method not in (*TAUGHT, "dawid-skene", "one-coin"):
+        raise OptionError(f"--method {method} does not learn from known labels; leave --gold out.")
+    if by_group and method not in ("dawid-skene", "one-coin"):
+        raise OptionError("--by-group is for --method dawid-skene and one-coin.")
+    if by_group and not group:
+        raise OptionError("--by-group needs --group COLUMN.")
+    if (truth or gold) and tasks is None:
+        raise OptionError("--truth and --gold name columns of the tasks table; give --tasks FILE.")
 
 
 def require_crowd(table: Any, source: Path) -> None:
@@ -104,15 +157,25 @@ def make_model(method: str, settings: dict[str, Any]) -> Any:
     return model.set_params(**settings)
 
 
-def finish(console: Console, out: Path, method: str, model: Any, gold: Any, **more: Any) -> Any:
+def finish(
+    console: Console,
+    out: Path,
+    method: str,
+    model: Any,
+    truth: Any,
+    options: dict[str, Any],
+    *,
+    in_sample: bool = False,
+    **more: Any,
+) -> None:
     """Write the files of a run and print its summary."""
     from faircrowd.report import OutputFolder, labels_table, summarise, workers_table
 
     table, posterior = model.votes_, model.posterior_
-    summary = summarise(method, model, table, posterior, gold)
+    name = f"{method} by group" if model.get_params().get("by_group") else method
+    summary = summarise(name, model, table, posterior, truth, options, in_sample=in_sample)
     with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
         folder.write_csv("labels.csv", labels_table(table, posterior))
         folder.write_csv("workers.csv", workers_table(table, posterior))
         folder.write_json("summary.json", summary.to_dict())
     console.summary(summary, table.report.lines(), out, **more)
-    return summary

@@ -9,7 +9,7 @@ import typer
 
 import faircrowd
 from faircrowd.cli.aggregate import aggregate
-from faircrowd.cli.console import plain, print_json
+from faircrowd.cli.console import plain, print_json, spoken
 from faircrowd.cli.demo import demo
 from faircrowd.errors import FaircrowdError, OptionError
 
@@ -25,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command(help="Merge the votes in a file into a label a task.")(aggregate)
+app.command(help="Merge the votes in a file into one label per task.")(aggregate)
 app.command(help="Run the main job on the paper's synthetic crowd.")(demo)
 
 
@@ -53,7 +53,7 @@ def run(arguments: list[str]) -> int:
             warnings.simplefilter("ignore")
             code = app(arguments or ["--help"], standalone_mode=False)
     except FaircrowdError as error:
-        return _failed(str(error), as_json)
+        return _failed(spoken(str(error)), as_json)
     except MemoryError:
         return _failed("not enough memory for votes of this size; use a larger machine or fewer votes.", as_json)
     except OSError as error:
@@ -62,7 +62,7 @@ def run(arguments: list[str]) -> int:
         raise KeyboardInterrupt from None
     except Exception as error:
         if hasattr(error, "format_message"):  # a wrong use of options: typer brings its own class of error
-            return _failed(f"{error.format_message().rstrip('.')}. See faircrowd --help.", as_json)
+            return _failed(f"{_sentence(error.format_message())} See faircrowd --help.", as_json)
         if os.environ.get("FAIRCROWD_TRACEBACK"):
             raise
         return _failed(
@@ -72,6 +72,10 @@ def run(arguments: list[str]) -> int:
     if code == _INTERRUPTED:  # what typer makes of Ctrl-C
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(("?", ".", "!")) else f"{text}."
 
 
 def _failed(message: str, as_json: bool) -> int:

@@ -1,6 +1,7 @@
 """What the commands print: a summary for people or JSON for machines; progress only on a terminal."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from faircrowd.report import Summary
 
-__all__ = ["Console", "plain", "print_json"]
+__all__ = ["Console", "plain", "print_json", "spoken"]
 
 
 class Console:
@@ -25,6 +26,11 @@ class Console:
         self.as_json = as_json
         self._out = rich.console.Console(file=sys.stdout, markup=False, highlight=False, soft_wrap=True)
         self._err = rich.console.Console(file=sys.stderr, markup=False, highlight=False)
+        self._notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Keep something worth knowing for the end."""
+        self._notes.append(text)
 
     @property
     def _shows_progress(self) -> bool:
@@ -60,12 +66,11 @@ class Console:
 
     def summary(self, summary: "Summary", notes: Sequence[str], out: Path | None = None, **more: Any) -> None:
         """Print the summary of a run; ``more`` goes into the JSON."""
+        notes = [*map(spoken, notes), *self._notes, *summary.notes()]
         if self.as_json:
-            print_json({**summary.to_dict(), **more, "out": None if out is None else str(out)})
+            print_json({**summary.to_dict(), "notes": notes, **more, "out": None if out is None else str(out)})
             return
         pairs = [*summary.lines(), *(("note", note) for note in notes)]
-        if summary.converged is False:
-            pairs.append(("note", "the rounds ran out before the model settled; raise --n-iter, or --tol"))
         if out is not None:
             pairs.append(("wrote", f"{out}/labels.csv, workers.csv, summary.json"))
         self.pairs(pairs)
@@ -88,6 +93,20 @@ class Console:
     def line(self, text: str = "") -> None:
         """Print a line."""
         self._out.print(Text(plain(text)))
+
+
+def spoken(text: str) -> str:
+    """Say options as the command line has them: on_missing='drop' is --on-missing drop.
+
+    Examples
+    --------
+    >>> spoken("no column 'x'. Name it with task=... (on_duplicate='last')")
+    "no column 'x'. Name it with --task NAME (--on-duplicate last)"
+    """
+    text = re.sub(r"\b(task|worker|label|tasks)=\.\.\.", r"--\1 NAME", text)
+    names = r"(?<!-)\b(on_duplicate|on_missing|n_iter|ties|tol|delimiter|method|group)"
+    text = re.sub(names + r"='?([\w.+-]+)'?", lambda m: f"--{m[1].replace('_', '-')} {m[2]}", text)
+    return re.sub(r"\b(on_duplicate|on_missing|n_iter)\b", lambda m: f"--{m[1].replace('_', '-')}", text)
 
 
 def print_json(value: Any) -> None:

@@ -44,7 +44,7 @@ def demo(
     }
     rows: list[tuple[str, list[float]]] = []
     for name, model in methods.items():
-        summary = summarise(name, model, table, model.posterior_, gold)
+        summary = summarise(name, model, table, model.posterior_, gold, {})
         rates = [shares["1"] for shares in (summary.group_shares or {}).values()]
         rows.append((name, [summary.accuracy or 0.0, *rates, summary.gap or 0.0]))
     true_rates = [float(truth[group == g].mean()) for g in np.unique(group)]
@@ -58,7 +58,8 @@ def demo(
         console.table(header, [truth_row, *shown])
         console.line()
     compared = {name: {"accuracy": numbers[0], "gap": numbers[-1]} for name, numbers in rows}
-    finish(console, out, "dawid-skene by group", methods["dawid-skene by group"], gold, compared=compared)
+    options = {"votes": str(out / "votes.csv"), "tasks": str(out / "tasks.csv"), "random_state": random_state}
+    finish(console, out, "dawid-skene", methods["dawid-skene by group"], gold, options, compared=compared)
     if not as_json:
         votes, tasks = (shlex.quote(str(out / name)) for name in ("votes.csv", "tasks.csv"))
         console.line()

@@ -128,7 +128,7 @@ class LocalEngine:
 def available_threads() -> int:
     """Return how many threads to use."""
     asked = os.environ.get("FAIRCROWD_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
+    if asked.isdecimal() and int(asked) > 0:
         return int(asked)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -10,9 +10,9 @@ from faircrowd.aggregate.counting import agreement
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import LocalEngine
 from faircrowd.votes import Vocabulary, VoteTable
-from faircrowd.votes.vocabulary import distinct_names
+from faircrowd.votes.naming import value_names
 
-__all__ = ["labels_table", "value_name", "value_names", "workers_table"]
+__all__ = ["labels_table", "workers_table"]
 
 
 def labels_table(votes: VoteTable, posterior: Posterior) -> pa.Table:
@@ -45,21 +45,3 @@ def _column(vocabulary: Vocabulary) -> Any:
 
 def _is_bytes(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
-
-
-def value_name(value: Any) -> str:
-    """Return a class or a group as text; the parts of an intersection are joined.
-
-    Examples
-    --------
-    >>> value_name(("left", "open"))
-    'left & open'
-    """
-    if isinstance(value, tuple):
-        return " & ".join(map(value_name, value))
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
-
-
-def value_names(vocabulary: Vocabulary) -> list[str]:
-    """Return the values as texts that serve as names: no two are alike."""
-    return distinct_names(vocabulary.to_list(), text=value_name)

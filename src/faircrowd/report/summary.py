@@ -1,19 +1,23 @@
 """One run in numbers, and in lines that a person reads."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from faircrowd import __version__
+from faircrowd._checks import few
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.counting import agreement
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import LocalEngine
-from faircrowd.report.labels import value_names
 from faircrowd.votes import VoteTable
+from faircrowd.votes.naming import value_names
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Summary", "summarise"]
+
+_FEW = 30
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,22 @@ class Summary:
         The same within each sensitive group.
     gap : float or None
         The demographic-parity gap of the labels: the largest difference, over classes, between two groups' shares.
+    group_tasks : dict or None
+        Number of tasks of each group.
+    gap_between : list of str or None
+        Where the gap is: the class, and the groups with its largest and smallest share.
+    ties : int
+        Tasks whose best classes are tied.
     accuracy : float or None
         Share of right labels among the tasks whose truth is known.
+    accuracy_in_sample : bool
+        Whether the model learned from the same labels, so that its accuracy is no test.
     truths : int or None
-        How many these are.
+        How many tasks have a known truth.
+    options : dict
+        What the run was given, to repeat it.
+    version : str
+        Of faircrowd.
     """
 
     method: str
@@ -55,8 +71,14 @@ class Summary:
     class_shares: dict[str, float]
     group_shares: dict[str, dict[str, float]] | None = None
     gap: float | None = None
+    group_tasks: dict[str, int] | None = None
+    gap_between: list[str] | None = None
+    ties: int = 0
     accuracy: float | None = None
+    accuracy_in_sample: bool = False
     truths: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    version: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain values, ready for JSON."""
@@ -72,11 +94,38 @@ class Summary:
             ("labels", _shares(self.class_shares)),
         ]
         if self.group_shares is not None:
-            said += [(f"group {name}", _shares(shares)) for name, shares in self.group_shares.items()]
-            said.append(("gap", f"{self.gap:.3f} between groups (largest difference of a class's share)"))
+            sizes = self.group_tasks or {}
+            said += [
+                (f"group {name}", f"{sizes.get(name, 0):,} tasks, {_shares(shares)}")
+                for name, shares in self.group_shares.items()
+            ]
+            said.append(("gap", f"{self.gap:.3f}{self._where()}"))
         if self.accuracy is not None:
-            said.append(("accuracy", f"{self.accuracy:.1%} of the {self.truths:,} tasks whose truth is known"))
+            which = "it learned from (not a test)" if self.accuracy_in_sample else "whose truth is known"
+            said.append(("accuracy", f"{self.accuracy:.1%} of the {self.truths:,} tasks {which}"))
         return said
+
+    def notes(self) -> list[str]:
+        """Return what a reader should know before trusting the numbers."""
+        said = []
+        if self.converged is False:
+            said.append("the rounds ran out before the model settled; raise --n-iter, or --tol")
+        if self.ties:
+            rule = self.options.get("parameters", {}).get("ties", "first")
+            said.append(
+                f"{self.ties:,} task{'s' * (self.ties != 1)} with tied classes: the {rule} of them wins (--ties {rule})"
+            )
+        small = [name for name, count in (self.group_tasks or {}).items() if count < _FEW]
+        if small:
+            said.append(f"groups of fewer than {_FEW} tasks say little: {few(small)}")
+        return said
+
+    def _where(self) -> str:
+        if self.gap_between is None or self.group_shares is None or not self.gap:
+            return ""
+        name, high, low = self.gap_between
+        shares = self.group_shares
+        return f" (class {name}: {shares[high][name]:.1%} in group {high}, {shares[low][name]:.1%} in group {low})"
 
     def _rounds(self) -> str:
         if self.rounds is None:
@@ -84,28 +133,44 @@ class Summary:
         return f", {self.rounds} rounds, {'converged' if self.converged else 'NOT converged'}"
 
 
-def summarise(method: str, model: Aggregator, votes: VoteTable, posterior: Posterior, truth: Codes | None) -> Summary:
+def summarise(
+    method: str,
+    model: Aggregator,
+    votes: VoteTable,
+    posterior: Posterior,
+    truth: Codes | None,
+    options: dict[str, Any] | None = None,
+    *,
+    in_sample: bool = False,
+) -> Summary:
     """Gather what a run came to.
 
     Parameters
     ----------
     truth : ndarray of int32, optional
-        True class of each task, -1 where it is not known.
+        True class of each task, -1 where it is not known, -2 where it is none of the classes.
+    options : dict
+        What the run was given.
+    in_sample : bool
+        Whether the model learned from the truth.
     """
     labels, n_classes = posterior.label_codes, len(posterior.classes)
     names = value_names(posterior.classes)
     agree, total = agreement(LocalEngine(votes), labels, votes.n_workers)
-    by_group, gap = None, None
+    by_group, gap, sizes, between = None, None, None, None
     if votes.groups is not None and votes.group is not None:
         counts = np.zeros((len(votes.groups), n_classes))
         np.add.at(counts, (votes.group, labels), 1)
         rates = counts / counts.sum(axis=1, keepdims=True)
         gap = float(np.ptp(rates, axis=0).max())
+        groups, k = value_names(votes.groups), int(np.argmax(np.ptp(rates, axis=0)))
+        between = [names[k], groups[int(np.argmax(rates[:, k]))], groups[int(np.argmin(rates[:, k]))]]
+        sizes = dict(zip(groups, map(int, counts.sum(axis=1)), strict=True))
         by_group = {
             group: dict(zip(names, map(float, row), strict=True))
             for group, row in zip(value_names(votes.groups), rates, strict=True)
         }
-    known = np.empty(0, dtype=bool) if truth is None else truth >= 0
+    known = np.empty(0, dtype=bool) if truth is None else truth != -1
     right = float((labels[known] == truth[known]).mean()) if truth is not None and known.any() else None
     shares = np.bincount(labels, minlength=n_classes) / max(labels.size, 1)
     return Summary(
@@ -121,8 +186,14 @@ def summarise(method: str, model: Aggregator, votes: VoteTable, posterior: Poste
         class_shares=dict(zip(names, map(float, shares), strict=True)),
         group_shares=by_group,
         gap=gap,
+        group_tasks=sizes,
+        gap_between=between,
+        ties=int(((posterior.scores == posterior.scores.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum()),
         accuracy=right,
+        accuracy_in_sample=in_sample and right is not None,
         truths=None if right is None else int(known.sum()),
+        options=options or {},
+        version=__version__,
     )
 
 

@@ -15,7 +15,11 @@ from faircrowd.votes.files import read_columns, read_header
 from faircrowd.votes.frames import ALIASES, array_of, column_of, find_column, frame_of, is_frame, names_of
 from faircrowd.votes.vocabulary import Vocabulary, as_objects
 
-__all__ = ["Facts", "find_facts", "from_table", "read_facts"]
+__all__ = ["Facts", "find_facts", "from_table", "pandas_array", "read_facts"]
+
+
+_IDS = ("task_id", "id")
+"""Further names of the task column, in tables that hold a row a task."""
 
 
 class Facts(NamedTuple):
@@ -25,9 +29,10 @@ class Facts(NamedTuple):
     fact: Any
 
 
-def read_facts(source: Any, column: str, *, delimiter: str | None = None) -> Facts:
-    """Read one column of a table of tasks."""
-    key, (fact,) = find_facts(column, None, source, delimiter)
+def read_facts(source: Any, column: str, *, task: str | None = None, delimiter: str | None = None) -> Facts:
+    """Read one column of a table of tasks; ``task`` is the name of the task column, where the table has it."""
+    named = task if task is not None and task in _names(source, delimiter) else None
+    key, (fact,) = from_table(source, named, [column], "the tasks table", delimiter)
     return Facts(key, fact)
 
 
@@ -52,7 +57,8 @@ def find_facts(
         ):
             tasks = None
         if tasks is not None:
-            return from_table(tasks, None, wanted, "the tasks table", delimiter)
+            named = votes[1] if votes is not None and votes[1] in _names(tasks, delimiter) else None
+            return from_table(tasks, named, wanted, "the tasks table", delimiter)
         if votes is not None:
             return from_table(votes[0], votes[1], wanted, "the votes", delimiter)
         raise InputError(f"Columns {few(wanted)} were named, but there is no table to find them in.")
@@ -60,7 +66,7 @@ def find_facts(
         return from_table(facts, None, None, "the table of tasks", delimiter, names)
     series = nw.from_native(facts, series_only=True, pass_through=True)
     if isinstance(series, nw.Series) and series.implementation.is_pandas():
-        return _pandas_array(facts.index), [_pandas_array(facts)]
+        return pandas_array(facts.index), [pandas_array(facts)]
     raise InputError(
         "Groups and true labels go by task: a pandas Series indexed by task, a dict, or a frame; "
         f"not {type(facts).__name__}."
@@ -93,9 +99,10 @@ def from_table(
         native = nw.to_native(source, pass_through=True)
         name = getattr(getattr(native, "index", None), "name", None)
         if name is not None and not set(ALIASES["task"]) & set(columns):
-            indexed = _pandas_array(native.index)  # a pandas frame indexed by task
-    if indexed is None:
-        key = key or find_column("task", columns, where=where)
+            indexed = pandas_array(native.index)  # a pandas frame indexed by task
+    if indexed is None and key is None:
+        known = [name for name in (*ALIASES["task"], *_IDS) if name in columns]
+        key = known[0] if known else find_column("task", columns, where=where)
     if wanted is None:
         rest = [name for name in columns if name != key]
         wanted = next(([name] for name in names or () if name in rest), rest)
@@ -123,6 +130,7 @@ def _arrow(column: Any) -> Any:
     return Vocabulary.of(column.tolist()).values if len(column) else pa.array([], type=pa.null())
 
 
-def _pandas_array(values: Any) -> Any:
+def pandas_array(values: Any) -> Any:
+    """Return a pandas Series or Index as a column."""
     series = nw.from_native(values.to_series() if hasattr(values, "to_series") else values, series_only=True)
     return _arrow(array_of(series))

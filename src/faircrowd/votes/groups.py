@@ -14,7 +14,7 @@ from faircrowd.votes.frames import find_column, is_frame, names_of
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
 
-__all__ = ["attach_groups", "gold_codes", "gold_pairs", "values_by"]
+__all__ = ["attach_groups", "gold_codes", "gold_pairs", "groups_of", "truth_codes", "values_by"]
 
 
 def attach_groups(
@@ -42,29 +42,51 @@ def attach_groups(
         If a task has no group, or two different ones.
     """
     key, columns = find_facts(sensitive_features, votes, tasks, delimiter)
+    group, groups = _align(table.tasks, key, columns)
+    return table.with_groups(groups, group)
+
+
+def groups_of(tasks: Vocabulary, sensitive_features: Any) -> tuple[Codes, Vocabulary]:
+    """Return the group of each task, and the groups.
+
+    ``sensitive_features`` is as in :func:`faircrowd.read_votes`, or an array (or list) with a row a task, in order.
+    """
+    if isinstance(sensitive_features, np.ndarray | list | tuple):
+        rows = np.asarray(sensitive_features) if isinstance(sensitive_features, np.ndarray) else sensitive_features
+        columns = list(rows.T) if isinstance(rows, np.ndarray) and rows.ndim == 2 else [rows]
+        columns = [column if isinstance(column, np.ndarray) else as_objects(list(column)) for column in columns]
+        if len(columns[0]) != len(tasks):
+            raise InputError(f"sensitive_features has {len(columns[0]):,} rows for {len(tasks):,} tasks.")
+        return _align(tasks, None, columns)
+    return _align(tasks, *find_facts(sensitive_features, None, None, None))
+
+
+def _align(tasks: Vocabulary, key: Any, columns: Sequence[Any]) -> tuple[Codes, Vocabulary]:
+    """Give each task the group of its key (of its row, if there are no keys)."""
     coded = [encode(column) for column in columns]
     codes, groups = coded[0] if len(coded) == 1 else _intersect(coded)
-    place = table.tasks.code_of(key)
-    known = (place >= 0) & (codes >= 0)
-    group = np.full(table.n_tasks, -1, dtype=np.int32)
-    group[place[known]] = codes[known]
-    clash = known.copy()
-    clash[known] = group[place[known]] != codes[known]
-    if clash.any():
-        several = np.unique(place[clash])
-        raise InputError(
-            f"{several.size:,} tasks have more than one group: {few(table.tasks.some(several[:5]), several.size)}; "
-            "a task belongs to one."
-        )
+    group = codes
+    if key is not None:
+        place = tasks.code_of(key)
+        known = (place >= 0) & (codes >= 0)
+        group = np.full(len(tasks), -1, dtype=np.int32)
+        group[place[known]] = codes[known]
+        clash = known.copy()
+        clash[known] = group[place[known]] != codes[known]
+        if clash.any():
+            several = np.unique(place[clash])
+            raise InputError(
+                f"{several.size:,} tasks have more than one group: {few(tasks.some(several[:5]), several.size)}; "
+                "a task belongs to one."
+            )
     lacking = np.flatnonzero(group < 0)
     if lacking.size:
         raise InputError(
-            f"{lacking.size:,} of {table.n_tasks:,} tasks have no group: "
-            f"{few(table.tasks.some(lacking[:5]), lacking.size)}; give each task a group, or leave its votes out."
+            f"{lacking.size:,} of {len(tasks):,} tasks have no group: "
+            f"{few(tasks.some(lacking[:5]), lacking.size)}; give each task a group, or leave its votes out."
         )
-    used = np.zeros(len(groups), dtype=bool)
-    used[group] = True
-    return table.with_groups(groups.take(np.flatnonzero(used)), (np.cumsum(used) - 1).astype(np.int32)[group])
+    group, groups, _ = keep_used(group, groups)
+    return group, groups
 
 
 def gold_codes(table: VoteTable, true_labels: Any) -> tuple[VoteTable, Codes]:
@@ -82,12 +104,39 @@ def gold_codes(table: VoteTable, true_labels: Any) -> tuple[VoteTable, Codes]:
         table = table.with_classes(classes)
     gold = np.full(table.n_tasks, -1, dtype=np.int32)
     gold[task] = label
-    clash = np.unique(task[gold[task] != label])
-    if clash.size:
-        raise InputError(
-            f"{clash.size:,} tasks have more than one true label: {few(table.tasks.some(clash[:5]), clash.size)}."
-        )
+    _refuse_several(table, task[gold[task] != label])
     return table, gold
+
+
+def _refuse_several(table: VoteTable, clash: Codes) -> None:
+    if clash.size:
+        several = np.unique(clash)
+        names = few(table.tasks.some(several[:5]), several.size)
+        raise InputError(f"{several.size:,} tasks have more than one true label: {names}.")
+
+
+def truth_codes(table: VoteTable, true_labels: Any) -> tuple[Codes, list[Any]]:
+    """Find the true label of each task, for scoring: the classes stay those of the votes.
+
+    Returns
+    -------
+    truth : ndarray of int32, shape (n_tasks,)
+        The class; -1 where the truth is not known, -2 where it is a label that nobody voted for.
+    strange : list
+        The labels that nobody voted for.
+    """
+    key, (column,) = find_facts(true_labels, None, None, None)
+    codes, truths = encode(column)
+    place = table.tasks.code_of(key)
+    known = (place >= 0) & (codes >= 0)
+    found = table.classes.code_of(truths.values) if len(truths) else np.empty(0, dtype=np.int32)
+    truth = np.full(table.n_tasks, -1, dtype=np.int32)
+    given = np.full(table.n_tasks, -1, dtype=np.int32)
+    given[place[known]] = codes[known]
+    _refuse_several(table, place[known][given[place[known]] != codes[known]])
+    truth[given >= 0] = np.where(found < 0, -2, found)[given[given >= 0]]
+    seen = np.unique(codes[known])
+    return truth, truths.some(seen[found[seen] < 0])
 
 
 def gold_pairs(table: VoteTable, true_labels: Any) -> tuple[Codes, Codes, Vocabulary]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from faircrowd.errors import InputError
@@ -33,7 +34,10 @@ def comparable(own: Any, other: Any) -> tuple[Any, Any] | None:
     except pa.ArrowInvalid:  # beyond 63 bits
         pass
     if _is_text_or_integer(own.type) and _is_text_or_integer(other.type):
-        return own.cast(pa.large_string()), other.cast(pa.large_string())
+        texts = own.cast(pa.large_string()), other.cast(pa.large_string())
+        if pa.types.is_integer(own.type) != pa.types.is_integer(other.type):  # 4 is often written 4.0
+            return tuple(pc.replace_substring_regex(text, r"^(-?[0-9]+)\.0+$", r"\1") for text in texts)  # type: ignore[return-value]
+        return texts
     return None
 
 

@@ -1,7 +1,6 @@
 """Votes from a file or a frame to a :class:`VoteTable`."""
 
 import os
-import warnings
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from faircrowd._checks import check_choice
+from faircrowd._checks import check_choice, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.votes.encode import encode
 from faircrowd.votes.files import read_columns, read_header
@@ -107,7 +106,7 @@ def read_votes(
 
     table = build_table(encoded, on_missing=on_missing, on_duplicate=on_duplicate, style=style)
     for line in table.report.lines():
-        warnings.warn(line, DataWarning, stacklevel=2)
+        warn(line, DataWarning)
     if sensitive_features is None:
         return table
     return attach_groups(table, sensitive_features, votes=(source, roles["task"]), tasks=tasks, delimiter=delimiter)

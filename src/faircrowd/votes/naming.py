@@ -1,0 +1,25 @@
+"""Values as names: for columns, reports and files."""
+
+from typing import Any
+
+from faircrowd.votes.vocabulary import Vocabulary, distinct_names
+
+__all__ = ["value_name", "value_names"]
+
+
+def value_name(value: Any) -> str:
+    """Return a class or a group as text; the parts of an intersection are joined.
+
+    Examples
+    --------
+    >>> value_name(("left", "open"))
+    'left & open'
+    """
+    if isinstance(value, tuple):
+        return " & ".join(map(value_name, value))
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def value_names(vocabulary: Vocabulary) -> list[str]:
+    """Return the values as texts that serve as names: no two are alike."""
+    return distinct_names(vocabulary.to_list(), text=value_name)
