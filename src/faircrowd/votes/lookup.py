@@ -36,7 +36,7 @@ def comparable(own: Any, other: Any) -> tuple[Any, Any] | None:
     if _is_text_or_integer(own.type) and _is_text_or_integer(other.type):
         texts = own.cast(pa.large_string()), other.cast(pa.large_string())
         if pa.types.is_integer(own.type) != pa.types.is_integer(other.type):  # 4 is often written 4.0
-            return tuple(pc.replace_substring_regex(text, r"^(-?[0-9]+)\.0+$", r"\1") for text in texts)  # type: ignore[return-value]
+            return tuple(pc.replace_substring_regex(text, r"^(-?[0-9]+)\.0+$", r"\1") for text in texts)
         return texts
     return None
 
