@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from crowds import CASES, simulated
-from faircrowd import BayesVote, GoldMajorityVote, MajorityVote, Wawa, ZeroBasedSkill
+from faircrowd import BayesVote, DawidSkene, GoldMajorityVote, MajorityVote, Wawa, ZeroBasedSkill
 from faircrowd.errors import InputError, OptionError
 
 VOTES = pd.DataFrame(
@@ -145,3 +145,13 @@ def test_workers_without_gold_are_average_in_bayes() -> None:
 def test_bayes_takes_no_endless_counts(name: str) -> None:
     with pytest.raises(OptionError, match=f"^{name} must be a number from 0 to"):
         BayesVote(**{name: np.inf}).fit(VOTES, {"t1": "a"})
+
+
+def test_a_true_label_that_does_not_fit_the_type_of_the_votes() -> None:
+    votes = pd.DataFrame({"task": [1, 1, 2], "worker": [1, 2, 1], "label": np.array([0, 1, 0], dtype=np.int8)})
+    assert DawidSkene().fit(votes, {1: 300}).labels_[1] == 300
+
+
+def test_an_initial_error_that_is_not_used_is_said() -> None:
+    with pytest.warns(UserWarning, match="initial_error is not used"):
+        DawidSkene().fit(VOTES, initial_error=pd.DataFrame())

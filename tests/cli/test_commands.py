@@ -359,3 +359,22 @@ def test_an_input_is_not_overwritten(crowd: Path, tmp_path: Path, faircrowd: Run
     assert "would overwrite the input" in err
     assert votes.read_bytes() == (crowd / "votes.csv").read_bytes()
     assert not (tmp_path / "summary.json").exists()
+
+
+@pytest.mark.parametrize("method", ["bayes", "gold-majority", "majority"])
+def test_truth_is_scored_by_the_classes_of_the_model(method: str, tmp_path: Path, faircrowd: Run) -> None:
+    """A true label that nobody voted for comes first in order: it moves the codes of a model that learns from it."""
+    votes = [(task, worker, "bc"[task % 2]) for task in range(10) for worker in range(3)]
+    pd.DataFrame(votes, columns=["task", "worker", "label"]).to_csv(tmp_path / "votes.csv", index=False)
+    truth = ["a" if task == 4 else "bc"[task % 2] for task in range(10)]
+    pd.DataFrame({"task": range(10), "truth": truth}).to_csv(tmp_path / "tasks.csv", index=False)
+    code, out, _ = faircrowd(
+        *("aggregate", tmp_path / "votes.csv", "--tasks", tmp_path / "tasks.csv", "--truth", "truth"),
+        *("--method", method, "--out", tmp_path / "run", "--json"),
+    )
+    assert (code, json.loads(out)["accuracy"]) == (0, 0.9)
+
+
+def test_a_tolerance_without_end_is_written_down(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    code, out, _ = faircrowd("aggregate", crowd / "votes.csv", "--tol", "inf", "--out", tmp_path / "run", "--json")
+    assert (code, json.loads(out)["options"]["parameters"]["tol"]) == (0, "inf")

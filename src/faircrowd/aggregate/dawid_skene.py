@@ -6,14 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from faircrowd._checks import LARGEST, check_choice, check_count, check_number
+from faircrowd._checks import LARGEST, check_choice, check_count, check_number, warn
 from faircrowd.aggregate.counting import weigh
 from faircrowd.aggregate.em import Iterative, iterate
 from faircrowd.aggregate.initial_error import read_initial_error
 from faircrowd.aggregate.matrices import ConfusionAggregator
 from faircrowd.aggregate.model import Confusion, Counter, Counts, coin_matrix, normalised
 from faircrowd.aggregate.posterior import Posterior
-from faircrowd.errors import InputError
+from faircrowd.errors import DataWarning, InputError
 from faircrowd.votes import VoteTable, as_votes
 from faircrowd.votes.groups import gold_codes
 from faircrowd.votes.vocabulary import Codes
@@ -145,6 +145,8 @@ class DawidSkene(Iterative, ConfusionAggregator):
         if self.start == "skill":
             skilled = coin_matrix(self.initial_skill, votes.n_classes)
             counts = Counts(np.broadcast_to(skilled, counter.shape), np.ones_like(first.priors))
+        if initial_error is not None and self.initial_error_strategy is None:
+            warn("initial_error is not used; say how with initial_error_strategy='assign' or 'addition'.", DataWarning)
         if initial_error is not None and self.initial_error_strategy is not None:
             given = read_initial_error(votes, initial_error, assign=self.initial_error_strategy == "assign")[:, None]
             if self.initial_error_strategy == "assign":

@@ -1,5 +1,6 @@
 """``faircrowd aggregate``: votes in a file to labels in a folder."""
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -72,12 +73,11 @@ def aggregate(
         )
         require_crowd(table, votes)
         facts = {name: read_facts(tasks, name, task=task, delimiter=delimiter) for name in (truth, learned) if name}
-        known = {}
         for name, column in facts.items():
-            known[name], strange = truth_codes(table, column)
-            if not (known[name] != -1).any():
+            known, strange = truth_codes(table, column)
+            if not (known != -1).any():
                 raise InputError(f"No task of {votes} has a {name!r} in {tasks}; do the task ids match?")
-            if not (known[name] >= 0).any():
+            if not (known >= 0).any():
                 raise InputError(
                     f"No value in column {name!r} of {tasks} is a label of the votes: {few(strange)} against "
                     f"{few(table.classes.some(range(min(5, table.n_classes))), table.n_classes)}."
@@ -94,14 +94,16 @@ def aggregate(
         "group": group or None,
         "truth": truth,
         "gold": learned,
-        "parameters": {name: value for name, value in model.get_params().items() if value is None or is_plain(value)},
+        "parameters": {name: as_plain(value) for name, value in model.get_params().items()},
     }
-    finish(console, out, method, model, known.get(truth) if truth else None, options, in_sample=learned == truth)
+    # What a model learns from may add to its classes, so the truth is coded by them only now.
+    scored = truth_codes(model.votes_, facts[truth])[0] if truth else None
+    finish(console, out, method, model, scored, options, in_sample=learned == truth)
 
 
-def is_plain(value: Any) -> bool:
-    """Whether a value can stand in JSON as it is."""
-    return isinstance(value, str | int | float | bool)
+def as_plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it: infinity as text."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def guard(out: Path, *inputs: Path | None) -> None:

@@ -86,7 +86,9 @@ class VoteTable:
     def with_classes(self, classes: Vocabulary) -> "VoteTable":
         """Return the table coded by a larger list of classes."""
         place = classes.code_of(self.classes.values)
-        return replace(self, classes=classes, label=place[self.label])
+        # The new classes may not fit the type of the column of votes.
+        kinds = {role: kind for role, kind in self.style.dtypes.items() if role != "label"}
+        return replace(self, classes=classes, label=place[self.label], style=replace(self.style, dtypes=kinds))
 
     def with_workers(self, workers: Vocabulary, worker: Codes) -> "VoteTable":
         """Return the table coded by another list of workers; codes past its end are workers it does not know."""
