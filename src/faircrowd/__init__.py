@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ZeroBasedSkill,
     )
     from faircrowd.errors import FaircrowdError, FaircrowdWarning
+    from faircrowd.fair import FairCrowd, FairRule, make_fair
     from faircrowd.votes import SimulatedCrowd, VoteTable, read_votes, simulate_crowd
 
 __version__ = "0.1.0"
@@ -31,6 +32,9 @@ _HOME = {
     "OneCoinDawidSkene": "aggregate",
     "Wawa": "aggregate",
     "ZeroBasedSkill": "aggregate",
+    "FairCrowd": "fair",
+    "FairRule": "fair",
+    "make_fair": "fair",
     "FaircrowdError": "errors",
     "FaircrowdWarning": "errors",
     "SimulatedCrowd": "votes",
@@ -43,6 +47,8 @@ __all__ = [
     "GLAD",
     "BayesVote",
     "DawidSkene",
+    "FairCrowd",
+    "FairRule",
     "FaircrowdError",
     "FaircrowdWarning",
     "GoldMajorityVote",
@@ -52,6 +58,7 @@ __all__ = [
     "VoteTable",
     "Wawa",
     "ZeroBasedSkill",
+    "make_fair",
     "read_votes",
     "simulate_crowd",
 ]

@@ -1,0 +1,180 @@
+"""The certificate: what was promised, what was reached, and the numbers to check it with."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from faircrowd.errors import InputError
+from faircrowd.fair.atoms import Atoms
+from faircrowd.fair.dual import dual_value
+from faircrowd.fair.objective import Gain, expected_f1
+from faircrowd.fair.problem import Problem
+from faircrowd.votes.naming import value_names
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["Certificate", "certify", "gap_of"]
+
+
+def gap_of(rates: Any) -> float:
+    """Return the gap: the largest difference, over classes, between two groups' rates."""
+    return float(np.ptp(np.asarray(rates), axis=0).max())
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What fair labels promise and reach. Anyone can recheck it: see ``verify``.
+
+    Attributes
+    ----------
+    epsilon : float
+    gap, gap_before : float
+        The demographic-parity gap of the labels, and of the aggregator's own.
+    rates, rates_before : dict
+        Share of each class in each group.
+    expected_accuracy, expected_accuracy_before : float
+        Mean posterior probability of the labels.
+    objective : str
+    value, value_before : float
+        The objective of the labels, and of the aggregator's own.
+    bound : float
+        No labelling within epsilon, with or without a coin, is worth more.
+    optimality_gap : float
+        ``bound - value``: how much better labels could be at the very most. (Negative only where whole labels
+        exceed epsilon, see ``gap``: the bound is for labels within it.)
+    optimal : bool
+        Whether no labels of this kind (with a coin; or without) are better, by proof.
+    multipliers : list
+        A row a group, a column a class; with the posterior they give the bound.
+    changed, changed_share
+        How many labels differ from the aggregator's own.
+    changes : list of dict
+        The same by group, label before and after.
+    thresholds : str
+        The rule in words.
+    decision, solver : str
+    seconds : float
+    tasks : int
+    """
+
+    epsilon: float
+    gap: float
+    gap_before: float
+    rates: dict[str, dict[str, float]]
+    rates_before: dict[str, dict[str, float]]
+    expected_accuracy: float
+    expected_accuracy_before: float
+    objective: str
+    value: float
+    value_before: float
+    bound: float
+    optimality_gap: float
+    optimal: bool
+    multipliers: list[list[float]]
+    gain_matrix: list[list[float]]
+    gain_offset: list[float]
+    changed: int
+    changed_share: float
+    changes: list[dict[str, Any]]
+    thresholds: str
+    decision: str
+    solver: str
+    seconds: float
+    tasks: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain values, ready for JSON."""
+        return asdict(self)
+
+    def verify(self, posterior: Any, sensitive_features: Any, labels: Any, *, tolerance: float = 1e-9) -> None:
+        """Recompute gap, value and bound from the posterior, the groups, the labels and the multipliers.
+
+        Raises
+        ------
+        InputError
+            If a number differs from the certificate's by more than ``tolerance``, or the bound is below the value.
+        """
+        from faircrowd.fair.problem import label_codes, read_posterior
+
+        problem = read_posterior(posterior, sensitive_features)
+        codes = label_codes(problem, labels)
+        gain = Gain("check", np.asarray(self.gain_matrix), np.asarray(self.gain_offset))
+        atoms = Atoms(gain.of(problem.posterior), np.ones(codes.size), problem.group, None)
+        bound = dual_value(atoms, problem.group_weights(), np.asarray(self.multipliers), self.epsilon)
+        found = {
+            "gap": gap_of(problem.rates(codes)),
+            "expected_accuracy": float(np.take_along_axis(problem.posterior, codes[:, None], axis=1).mean()),
+            "bound": bound if self.objective != "f1" else self.bound,
+        }
+        for name, value in found.items():
+            if abs(value - getattr(self, name)) > tolerance:
+                raise InputError(f"The certificate says {name} {getattr(self, name)!r}; recomputed it is {value!r}.")
+        if self.gap <= self.epsilon + tolerance and self.bound < self.value - tolerance:
+            raise InputError(f"The certificate's bound {self.bound!r} is below its value {self.value!r}.")
+
+
+def certify(
+    problem: Problem,
+    labels: Codes,
+    gain: Gain,
+    multipliers: Any,
+    *,
+    epsilon: float,
+    bound: float,
+    optimal: bool,
+    thresholds: str,
+    decision: str,
+    solver: str,
+    seconds: float,
+) -> Certificate:
+    """Gather the numbers of a certificate from the labels."""
+    groups, classes = value_names(problem.groups), value_names(problem.classes)
+    before, after = problem.rates(problem.own), problem.rates(labels)
+    changed = labels != problem.own
+    flows = np.zeros((len(groups), len(classes), len(classes)), dtype=np.int64)
+    np.add.at(flows, (problem.group[changed], problem.own[changed], labels[changed]), 1)
+    changes = [
+        {"group": groups[a], "before": classes[j], "after": classes[k], "tasks": int(flows[a, j, k])}
+        for a, j, k in np.argwhere(flows)
+    ]
+    value = _value(problem, gain, labels)
+    return Certificate(
+        epsilon=epsilon,
+        gap=gap_of(after),
+        gap_before=gap_of(before),
+        rates=_named(groups, classes, after),
+        rates_before=_named(groups, classes, before),
+        expected_accuracy=_mean(problem, problem.posterior, labels),
+        expected_accuracy_before=_mean(problem, problem.posterior, problem.own),
+        objective=gain.name,
+        value=value,
+        value_before=_value(problem, gain, problem.own),
+        bound=bound,
+        optimality_gap=bound - value,
+        optimal=optimal,
+        multipliers=np.asarray(multipliers).tolist(),
+        gain_matrix=gain.matrix.tolist(),
+        gain_offset=gain.offset.tolist(),
+        changed=int(changed.sum()),
+        changed_share=float(changed.mean()),
+        changes=changes,
+        thresholds=thresholds,
+        decision=decision,
+        solver=solver,
+        seconds=seconds,
+        tasks=int(labels.size),
+    )
+
+
+def _value(problem: Problem, gain: Gain, labels: Codes) -> float:
+    return expected_f1(problem, labels) if gain.name == "f1" else _mean(problem, gain.of(problem.posterior), labels)
+
+
+def _mean(problem: Problem, worth: Any, labels: Codes) -> float:
+    return float(
+        np.average(np.take_along_axis(worth, labels[:, None].astype(np.int64), axis=1)[:, 0], weights=problem.weights)
+    )
+
+
+def _named(groups: list[str], classes: list[str], rates: Any) -> dict[str, dict[str, float]]:
+    return {g: dict(zip(classes, map(float, row), strict=True)) for g, row in zip(groups, rates, strict=True)}

@@ -1,0 +1,187 @@
+"""``FairCrowd``: votes to fair labels, with any aggregator."""
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.posterior import Posterior
+from faircrowd.errors import InputError, NotFittedError, OptionError
+from faircrowd.fair.certificate import Certificate
+from faircrowd.fair.frontier import Frontier
+from faircrowd.fair.make import FairResult, solve_problem
+from faircrowd.fair.problem import Problem, check_groups, read_posterior
+from faircrowd.fair.rule import FairRule
+from faircrowd.votes import VoteTable, as_votes
+
+__all__ = ["FairCrowd"]
+
+
+@dataclass(eq=False)
+class FairCrowd:
+    """The best labels whose gap between groups is at most epsilon, from any aggregator's posterior.
+
+    Parameters
+    ----------
+    estimator : aggregator or None
+        One of ours, any object with crowd-kit's ``fit_predict_proba``, or None if ``fit`` is given a posterior.
+    epsilon : float
+        The largest gap allowed: over classes, the largest difference between two groups' rates.
+    objective : {"accuracy", "f1"} or array-like
+        As in :func:`faircrowd.make_fair`.
+    decision : {"deterministic", "randomized"}
+    random_state : int
+
+    Attributes
+    ----------
+    labels_
+        A fair label a task.
+    probas_
+        The aggregator's posterior.
+    rule_ : FairRule
+    certificate_ : Certificate
+    frontier_ : Frontier
+        Every epsilon at once.
+    estimator_
+        The fitted aggregator.
+
+    Examples
+    --------
+    >>> from faircrowd import DawidSkene, simulate_crowd
+    >>> crowd = simulate_crowd(random_state=0)
+    >>> fair = FairCrowd(DawidSkene(by_group=True), epsilon=0.05)
+    >>> fair = fair.fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+    >>> fair.certificate_.gap <= 0.05 < fair.certificate_.gap_before
+    True
+    """
+
+    estimator: Any = None
+    epsilon: float = 0.05
+    objective: Any = "accuracy"
+    decision: str = "deterministic"
+    random_state: int = 0
+
+    _result: FairResult | None = None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        names = ("estimator", "epsilon", "objective", "decision", "random_state")
+        return {name: getattr(self, name) for name in names}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise OptionError(f"FairCrowd has no parameter {name!r}.")
+            setattr(self, name, value)
+        return self
+
+    def fit(self, data: Any, *args: Any, sensitive_features: Any = None, **kwargs: Any) -> Self:
+        """Aggregate votes (or take a posterior) and find the fair labels.
+
+        Parameters
+        ----------
+        data : frame, path or VoteTable
+            Votes; a posterior if ``estimator`` is None.
+        sensitive_features
+            The group of each task, as in :func:`faircrowd.read_votes`.
+        *args, **kwargs
+            Passed on to the estimator's ``fit``.
+        """
+        self._result = None
+        self.estimator_ = copy(self.estimator)
+        problem = self._problem(data, sensitive_features, args, kwargs)
+        self._result = solve_problem(
+            problem,
+            epsilon=self.epsilon,
+            objective=self.objective,
+            decision=self.decision,
+            random_state=self.random_state,
+        )
+        return self
+
+    def fit_predict(self, data: Any, *args: Any, sensitive_features: Any = None, **kwargs: Any) -> Any:
+        """Fit and return the fair labels."""
+        return self.fit(data, *args, sensitive_features=sensitive_features, **kwargs).labels_
+
+    def predict(self, data: Any, *, sensitive_features: Any = None) -> Any:
+        """Label new tasks by the rule, from their votes (from a posterior, if there is no estimator)."""
+        rule = self.rule_
+        if self.estimator_ is None:
+            new = read_posterior(data, sensitive_features, one_group_will_do=True)
+        elif isinstance(self.estimator_, Aggregator):
+            votes = as_votes(data, sensitive_features)
+            new = _from_posterior(self.estimator_._predicted(votes, None), votes)
+        else:
+            raise InputError("The estimator has no predict of its own; give its posterior to rule_.predict instead.")
+        return rule.predict_problem(new)
+
+    @property
+    def labels_(self) -> Any:
+        """A fair label a task."""
+        return self._fitted().labels
+
+    @property
+    def probas_(self) -> Any:
+        """The aggregator's posterior."""
+        problem = self._fitted().problem
+        if problem.as_array:
+            return problem.posterior
+        return problem.style.frame({"task": problem.tasks}, problem.classes, problem.posterior, columns_name="label")
+
+    @property
+    def rule_(self) -> FairRule:
+        """The rule, for new tasks."""
+        return self._fitted().rule
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What was promised, what was reached, and the numbers to check it with."""
+        return self._fitted().certificate
+
+    @property
+    def frontier_(self) -> Frontier:
+        """Every epsilon at once."""
+        return self._fitted().frontier
+
+    def _fitted(self) -> FairResult:
+        if self._result is None:
+            raise NotFittedError("This FairCrowd is not fitted yet; call fit(votes, sensitive_features=...) first.")
+        return self._result
+
+    def _problem(self, data: Any, sensitive_features: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Problem:
+        if self.estimator_ is None:
+            return read_posterior(data, sensitive_features)
+        if isinstance(self.estimator_, Aggregator):
+            votes = as_votes(data, sensitive_features)
+            if votes.group is None:
+                raise InputError("FairCrowd needs the group of each task; give sensitive_features=...")
+            model = self.estimator_.fit(votes, *args, **kwargs)
+            problem = _from_posterior(model.posterior_, model.votes_)
+            check_groups(problem.groups)
+            return problem
+        if not hasattr(self.estimator_, "fit_predict_proba"):
+            raise OptionError(
+                f"{type(self.estimator_).__name__} has no fit_predict_proba; FairCrowd needs a posterior."
+            )
+        return read_posterior(self.estimator_.fit_predict_proba(data, *args, **kwargs), sensitive_features)
+
+
+def _from_posterior(posterior: Posterior, votes: VoteTable) -> Problem:
+    if votes.groups is None or votes.group is None:
+        raise InputError("The rule goes by group; give sensitive_features for these tasks.")
+    logs = posterior.log_values if posterior.is_log and len(posterior.classes) == 2 else None
+    return Problem(
+        tasks=posterior.tasks,
+        classes=posterior.classes,
+        groups=votes.groups,
+        style=posterior.style,
+        posterior=np.ascontiguousarray(posterior.values),
+        group=votes.group,
+        own=posterior.label_codes,
+        log_odds=None if logs is None else logs[:, 1] - logs[:, 0],
+        evidence=votes.votes_per_task,
+        ties=posterior.ties,
+    )

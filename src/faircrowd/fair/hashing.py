@@ -1,0 +1,59 @@
+"""A number for each task id that depends on the id and a seed alone.
+
+Ties between tasks are broken by these numbers, and random decisions are drawn from them: never by the order
+of rows, the process, or Python's own hash.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from faircrowd.votes import Vocabulary
+
+__all__ = ["task_keys", "uniforms"]
+
+
+def task_keys(tasks: Vocabulary, codes: NDArray[np.int64], random_state: int) -> NDArray[np.uint64]:
+    """Return a 64-bit key for some tasks, from the text of their ids and a seed.
+
+    An id counts as its text, so that the integer 7 and the text "7" have the same key on every engine.
+    """
+    chosen = tasks.take(codes)
+    if chosen.is_mixed:
+        texts = pa.array([str(value) for value in chosen.to_list()], type=pa.large_string())
+    else:
+        texts = chosen.values.cast(pa.large_string())
+    if len(texts) == 0:
+        return np.empty(0, dtype=np.uint64)
+    offsets = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    data = texts.buffers()[2]
+    characters = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
+    keys = np.empty(len(texts), dtype=np.uint64)
+    _hash(offsets, characters, np.uint64(random_state % 2**64), keys)
+    return keys
+
+
+def uniforms(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return numbers in [0, 1), one a key, with 53 random bits."""
+    return np.asarray((keys >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+
+
+@numba.njit(cache=True, nogil=True)
+def _mix(x: Any) -> Any:
+    """Spread the bits of a 64-bit number (the finaliser of splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash(offsets: Any, characters: Any, seed: Any, keys: Any) -> None:
+    start = _mix(seed + np.uint64(0x9E3779B97F4A7C15))
+    for i in range(keys.size):
+        key = np.uint64(0xCBF29CE484222325) ^ start
+        for j in range(offsets[i], offsets[i + 1]):
+            key = (key ^ np.uint64(characters[j])) * np.uint64(0x100000001B3)  # FNV-1a
+        keys[i] = _mix(key + start)

@@ -1,0 +1,68 @@
+r"""What a label gains: accuracy, a matrix of gains, or the F1 score.
+
+Every objective here is an affine gain of the posterior, :math:`U = P M + b`. Accuracy has M the identity; a
+matrix of gains is M itself (costs with a minus). F1 of the second of two classes,
+:math:`2 \sum p x / (\sum p + \sum x)`, is a ratio; by Dinkelbach's method it is a sequence of affine gains
+:math:`2p - \lambda`, with :math:`\lambda` the ratio reached so far.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd._checks import check_choice
+from faircrowd.errors import OptionError
+from faircrowd.fair.problem import Problem
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["Gain", "expected_f1", "make_gain"]
+
+
+class Gain(NamedTuple):
+    """An affine gain of the posterior, by its name."""
+
+    name: str
+    matrix: NDArray[np.float64]
+    offset: NDArray[np.float64]
+
+    @property
+    def is_accuracy(self) -> bool:
+        """Whether the gain is the probability of the label."""
+        return self.name == "accuracy"
+
+    def of(self, posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what each label gains, a task and class."""
+        return posterior if self.is_accuracy else np.asarray(posterior @ self.matrix + self.offset)
+
+
+def make_gain(objective: Any, n_classes: int) -> Gain:
+    """Read an objective: "accuracy", "f1" (its first step), or a matrix with gains of label k where j is true."""
+    identity, zero = np.eye(n_classes), np.zeros(n_classes)
+    if isinstance(objective, str):
+        check_choice("objective", objective, ("accuracy", "f1"))
+        if objective == "accuracy":
+            return Gain("accuracy", identity, zero)
+        if n_classes != 2:
+            raise OptionError(f"objective='f1' is for two classes; there are {n_classes}. Give a matrix of gains.")
+        return f1_gain(0.0)
+    matrix = np.asarray(objective, dtype=np.float64)
+    if matrix.shape != (n_classes, n_classes) or not np.isfinite(matrix).all():
+        raise OptionError(
+            f"A matrix of gains has a row for each true class and a column for each label, {n_classes} x {n_classes} "
+            f"numbers; got shape {matrix.shape}."
+        )
+    return Gain("gains", matrix, zero)
+
+
+def f1_gain(ratio: float) -> Gain:
+    """Return the gain 2p - ratio of label 1, whose best labelling raises F1 above ``ratio`` if any does."""
+    return Gain("f1", np.array([[0.0, 0.0], [0.0, 2.0]]), np.array([0.0, -ratio]))
+
+
+def expected_f1(problem: Problem, labels: Codes | NDArray[np.float64]) -> float:
+    """Return 2 sum(p x) / (sum(p) + sum(x)) of the second class; labels may be probabilities of it."""
+    weights = np.ones(problem.group.size) if problem.weights is None else problem.weights
+    p, x = problem.posterior[:, 1], np.asarray(labels, dtype=np.float64)
+    total = float(weights @ p + weights @ x)
+    return 2 * float((weights * p) @ x) / total if total > 0 else 0.0

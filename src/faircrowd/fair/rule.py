@@ -1,0 +1,200 @@
+"""The fair rule: what was learned, ready for new tasks, other machines and warehouses."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd._checks import check_choice, few, warn
+from faircrowd.errors import DataWarning, InputError
+from faircrowd.fair.hashing import task_keys, uniforms
+from faircrowd.fair.problem import Problem, read_posterior
+from faircrowd.votes import Vocabulary
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["FairRule"]
+
+_SCHEMA = 1
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class FairRule:
+    r"""Label a task by its posterior and its group.
+
+    The label is the class k with the highest score :math:`U_k - \lambda_{ak}`, where :math:`U = P M + b` is
+    what a label gains (M the identity and b zero for accuracy) and :math:`\lambda_{ak}` the price of class k
+    in group a (the multiplier divided by the group's share). Tied classes are chosen by the weights of
+    theorem recipe_multi.
+
+    Attributes
+    ----------
+    classes, groups : tuple
+        Names, in the order of the columns and rows below.
+    prices : ndarray, shape (n_groups, n_classes)
+    gain_matrix : ndarray, shape (n_classes, n_classes)
+        ``gain_matrix[j, k]`` is the gain of label k where j is true.
+    gain_offset : ndarray, shape (n_classes,)
+    shares : ndarray, shape (n_groups,)
+        The groups' shares when the rule was learned.
+    ties : dict
+        (group, tied classes) as codes, to the weights of these classes.
+    epsilon : float
+    random_state : int
+        Seed of the choice among tied classes, which depends on it and on the task's id alone.
+    """
+
+    classes: tuple[Any, ...]
+    groups: tuple[Any, ...]
+    prices: NDArray[np.float64]
+    gain_matrix: NDArray[np.float64]
+    gain_offset: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    epsilon: float
+    random_state: int = 0
+    ties: dict[tuple[int, tuple[int, ...]], tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def multipliers(self) -> NDArray[np.float64]:
+        """The multipliers of the rates: prices times the groups' shares."""
+        return np.asarray(self.prices * self.shares[:, None])
+
+    @property
+    def thresholds(self) -> NDArray[np.float64] | None:
+        """Two classes: the posterior of the second above which a group's task gets it; None for more classes."""
+        if len(self.classes) != 2:
+            return None
+        # Label 1 wins where p (M11 - M10) + (1 - p)(M01 - M00) + b1 - b0 > price1 - price0.
+        slope_1 = self.gain_matrix[1, 1] - self.gain_matrix[1, 0]
+        slope_0 = self.gain_matrix[0, 1] - self.gain_matrix[0, 0]
+        away = self.prices[:, 1] - self.prices[:, 0] - (self.gain_offset[1] - self.gain_offset[0]) - slope_0
+        return np.asarray(away / (slope_1 - slope_0))
+
+    def scores(self, posterior: NDArray[np.float64], group: Codes) -> NDArray[np.float64]:
+        """Return the score of each task and class."""
+        return np.asarray(posterior @ self.gain_matrix + self.gain_offset - self.prices[group])
+
+    def label_codes(
+        self, posterior: NDArray[np.float64], group: Codes, tasks: Vocabulary, own: Codes | None = None
+    ) -> Codes:
+        """Label tasks; ties go by weight and the hash of the task's id, to ``own`` where no weight is known."""
+        scores = self.scores(posterior, group)
+        tied = scores >= scores.max(axis=1, keepdims=True) - _TIE
+        labels: Codes = np.argmax(scores, axis=1).astype(np.int32)
+        several = np.flatnonzero(tied.sum(axis=1) > 1)
+        if several.size:
+            drawn = uniforms(task_keys(tasks, several, self.random_state))
+            for row, u in zip(several, drawn, strict=True):
+                members = tuple(np.flatnonzero(tied[row]).tolist())
+                weights = self.ties.get((int(group[row]), members))
+                if weights is not None:
+                    place = int(np.searchsorted(np.cumsum(weights), u, side="right"))
+                    labels[row] = members[min(place, len(members) - 1)]
+                elif own is not None and tied[row, own[row]]:
+                    labels[row] = own[row]
+        return labels
+
+    def predict(self, posterior: Any, sensitive_features: Any, *, unknown: str = "error") -> Any:
+        """Label new tasks from a posterior (a frame or an array, as for ``make_fair``) and their groups.
+
+        Parameters
+        ----------
+        unknown : {"error", "own"}
+            What to do with tasks of a group the rule does not know: raise, or give them the label of highest
+            posterior (and warn how many there are).
+        """
+        return self.predict_problem(read_posterior(posterior, sensitive_features, one_group_will_do=True), unknown)
+
+    def predict_problem(self, problem: Problem, unknown: str = "error") -> Any:
+        """Label the tasks of a problem."""
+        check_choice("unknown", unknown, ("error", "own"))
+        column = Vocabulary.of(list(self.classes)).code_of(problem.classes.values)
+        if problem.n_classes != len(self.classes) or (column < 0).any():
+            raise InputError(
+                f"The posterior's classes {few(problem.classes.to_list())} are not the rule's {few(self.classes)}."
+            )
+        posterior = np.empty_like(problem.posterior)
+        posterior[:, column] = problem.posterior
+        group = Vocabulary.of(list(self.groups)).code_of(problem.groups.values)[problem.group]
+        strange = group < 0
+        if strange.any():
+            names = few(problem.groups.some(np.unique(problem.group[strange])[:5]))
+            if unknown == "error":
+                raise InputError(
+                    f"{int(strange.sum()):,} tasks are of groups that the rule does not know: {names}; "
+                    f"it knows {few(self.groups)}. unknown='own' gives them the aggregator's own label."
+                )
+            warn(
+                f"{int(strange.sum()):,} tasks of unknown groups ({names}) got the aggregator's own label.", DataWarning
+            )
+        own = column[problem.own]
+        labels = self.label_codes(posterior, np.where(strange, 0, group).astype(np.int32), problem.tasks, own)
+        labels = np.where(strange, own, labels)
+        back = np.empty(len(self.classes), dtype=np.int64)
+        back[column] = np.arange(len(self.classes))
+        return problem.labels(back[labels].astype(np.int32))
+
+    def to_json(self) -> str:
+        """Return the rule as JSON; ``from_json`` reads it back, the same to the last bit."""
+        return json.dumps(
+            {
+                "schema": _SCHEMA,
+                "kind": "faircrowd.FairRule",
+                "classes": list(self.classes),
+                "groups": [list(g) if isinstance(g, tuple) else g for g in self.groups],
+                "epsilon": self.epsilon,
+                "random_state": self.random_state,
+                "prices": self.prices.tolist(),
+                "gain_matrix": self.gain_matrix.tolist(),
+                "gain_offset": self.gain_offset.tolist(),
+                "shares": self.shares.tolist(),
+                "ties": [
+                    {"group": group, "classes": list(members), "weights": list(weights)}
+                    for (group, members), weights in sorted(self.ties.items())
+                ],
+            },
+            ensure_ascii=False,
+            allow_nan=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "FairRule":
+        """Read a rule that ``to_json`` wrote."""
+        try:
+            read = json.loads(text)
+            if read["kind"] != "faircrowd.FairRule":
+                raise KeyError("kind")
+            if read["schema"] > _SCHEMA:
+                raise InputError(f"This rule has schema {read['schema']}, newer than {_SCHEMA}; update faircrowd.")
+            rule = cls(
+                classes=tuple(read["classes"]),
+                groups=tuple(tuple(g) if isinstance(g, list) else g for g in read["groups"]),
+                prices=np.asarray(read["prices"], dtype=np.float64),
+                gain_matrix=np.asarray(read["gain_matrix"], dtype=np.float64),
+                gain_offset=np.asarray(read["gain_offset"], dtype=np.float64),
+                shares=np.asarray(read["shares"], dtype=np.float64),
+                epsilon=float(read["epsilon"]),
+                random_state=int(read["random_state"]),
+                ties={(int(t["group"]), tuple(t["classes"])): tuple(t["weights"]) for t in read["ties"]},
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"This is no rule of faircrowd ({type(error).__name__}: {error}).") from None
+        n_groups, n_classes = len(rule.groups), len(rule.classes)
+        if rule.prices.shape != (n_groups, n_classes) or rule.gain_matrix.shape != (n_classes, n_classes):
+            raise InputError("This rule's numbers do not fit its classes and groups; it was edited or cut.")
+        return rule
+
+    def __str__(self) -> str:
+        lines = [f"fair rule, gap at most {self.epsilon:g} between groups {few(self.groups)}"]
+        thresholds = self.thresholds
+        for a, name in enumerate(self.groups):
+            if thresholds is not None:
+                lines.append(f"  group {name!s}: {self.classes[1]!s} where its posterior is above {thresholds[a]:.4f}")
+            else:
+                prices = ", ".join(f"{c!s} {-p:+.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))
+                lines.append(f"  group {name!s}: highest of gain and {prices}")
+        return "\n".join(lines)

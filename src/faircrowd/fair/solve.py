@@ -1,0 +1,198 @@
+"""One problem to labels: the exact thresholds for two classes and groups, the program otherwise; F1 by Dinkelbach."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.fair.atoms import Atoms, merge
+from faircrowd.fair.binary import Sorted, counted_labels, drawn_labels, sort_groups, split_probabilities
+from faircrowd.fair.hashing import task_keys, uniforms
+from faircrowd.fair.objective import Gain, expected_f1, f1_gain
+from faircrowd.fair.problem import Problem
+from faircrowd.fair.relaxed import Relaxed, solve_relaxed
+from faircrowd.fair.rounding import round_counts
+from faircrowd.fair.threshold import relaxed_split
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["Solved", "solve"]
+
+Ties = dict[tuple[int, tuple[int, ...]], tuple[float, ...]]
+_TIE = 1e-12
+_MOST_STEPS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A labelling and its proof.
+
+    Attributes
+    ----------
+    labels : ndarray of int32
+    probabilities : ndarray, shape (n_tasks, n_classes)
+        Of each label under the solution with a coin.
+    multipliers : ndarray, shape (n_groups, n_classes)
+    ties : dict
+        Weights of tied classes, a group and set of classes.
+    gain : Gain
+        The gain that was maximised last.
+    bound : float
+        On the objective.
+    optimal : bool
+    solver : str
+    """
+
+    labels: Codes
+    probabilities: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+    ties: Ties
+    gain: Gain
+    bound: float
+    optimal: bool
+    solver: str
+
+
+def solve(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
+    """Find the best labels within epsilon."""
+    if gain.name == "f1":
+        return _solve_f1(problem, epsilon, decision, random_state)
+    return _solve_affine(problem, gain, epsilon, decision, random_state)
+
+
+def _solve_affine(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
+    if problem.n_classes == 2 and problem.n_groups == 2:
+        return _solve_thresholds(problem, gain, epsilon, decision, random_state)
+    return _solve_program(problem, gain, epsilon, decision, random_state)
+
+
+def _solve_f1(problem: Problem, epsilon: float, decision: str, random_state: int) -> Solved:
+    """Raise the ratio until the best labelling for the gain 2p - ratio gains nothing more (Dinkelbach)."""
+    ratio, solved = 0.0, None
+    for _ in range(_MOST_STEPS):
+        solved = _solve_affine(problem, f1_gain(ratio), epsilon, decision, random_state)
+        reached = expected_f1(problem, solved.labels if decision == "deterministic" else solved.probabilities[:, 1])
+        if reached <= ratio + 1e-15:
+            break
+        ratio = reached
+    assert solved is not None  # noqa: S101 - at least one step
+    # At ratio r the dual bounds sum(2px - r x - r p): where it is b, no labelling has F1 above r + b /
+    # sum(p).
+    mean = float(np.average(problem.posterior[:, 1], weights=problem.weights))
+    bound = ratio + max(solved.bound - ratio * mean, 0.0) / mean if mean > 0 else ratio
+    return Solved(
+        solved.labels,
+        solved.probabilities,
+        solved.multipliers,
+        solved.ties,
+        solved.gain,
+        bound,
+        solved.optimal,
+        f"Dinkelbach over {solved.solver}",
+    )
+
+
+def _solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
+    found = sort_groups(problem, gain, random_state)
+    split = relaxed_split(found.sides, epsilon)
+    multipliers = 0.5 * split.beta * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    own_tie = (0.0, 1.0) if problem.ties == "last" else (1.0, 0.0)
+    ties: Ties = {}
+    for a in (0, 1):
+        if split.tied[a]:
+            ties[a, (0, 1)] = (1.0 - float(split.omega[a]), float(split.omega[a]))
+        elif split.beta == 0.0:
+            ties[a, (0, 1)] = own_tie
+    x = _lazy_split(problem, found, split)
+    if decision == "deterministic":
+        labels, _ = counted_labels(problem, found, epsilon, random_state)
+    else:
+        labels = drawn_labels(problem, x[:, 1], random_state)
+    solver = "one sort of each group, exact"
+    exact = decision == "deterministic" and problem.weights is None
+    return Solved(
+        labels, x, multipliers, ties, gain, found.base + split.bound, exact or decision != "deterministic", solver
+    )
+
+
+def _lazy_split(problem: Problem, found: Sorted, split: Any) -> NDArray[np.float64]:
+    x = split_probabilities(problem, found, split)
+    return np.stack([1.0 - x, x], axis=1)
+
+
+def _solve_program(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
+    gains = gain.of(problem.posterior)
+    mass = problem.group_weights()
+    atoms = merge(gains, problem.group, problem.weights)
+    of_task = np.arange(problem.group.size) if atoms.of_task is None else atoms.of_task
+    own = np.argmax(gains, axis=1) if not gain.is_accuracy else problem.own
+    if np.ptp(problem.rates(own.astype(np.int32)), axis=0).max() <= epsilon:
+        labels = own.astype(np.int32)
+        value = float(np.average(gains[np.arange(labels.size), labels], weights=problem.weights))
+        zero = np.zeros((problem.n_groups, problem.n_classes))
+        return Solved(labels, np.eye(problem.n_classes)[labels], zero, {}, gain, value, True, "nothing to change")
+    relaxed = solve_relaxed(atoms, mass, epsilon)
+    fractions = relaxed.fractions[of_task]
+    if decision == "deterministic":
+        labels = _rounded(problem, atoms, of_task, mass, relaxed, epsilon, random_state)
+    else:
+        labels = _drawn(problem, fractions, random_state)
+    ties = _tie_weights(atoms, mass, relaxed)
+    optimal = decision != "deterministic"
+    return Solved(labels, fractions, relaxed.multipliers, ties, gain, relaxed.bound, optimal, relaxed.solver)
+
+
+def _rounded(
+    problem: Problem,
+    atoms: Atoms,
+    of_task: NDArray[np.int64],
+    mass: NDArray[np.float64],
+    relaxed: Relaxed,
+    epsilon: float,
+    random_state: int,
+) -> Codes:
+    labels: Codes = np.argmax(relaxed.fractions, axis=1)[of_task].astype(np.int32)
+    if problem.weights is not None:  # whole counts mean nothing where tasks weigh differently
+        return labels
+    counts = round_counts(atoms, mass, relaxed, epsilon)
+    labels = np.argmax(counts, axis=1)[of_task].astype(np.int32)
+    mixed = np.flatnonzero((counts > 0).sum(axis=1) > 1)
+    if not mixed.size:
+        return labels
+    # The tasks of such an atom, most evidence first: they keep their own label as far as it goes, then the
+    # others.
+    rows = np.flatnonzero(np.isin(of_task, mixed))
+    keys = task_keys(problem.tasks, rows, random_state)
+    evidence = np.zeros(rows.size) if problem.evidence is None else -problem.evidence[rows]
+    rows = rows[np.lexsort((keys, evidence, of_task[rows]))]
+    starts = np.searchsorted(of_task[rows], mixed, side="left")
+    for atom, start in zip(mixed, starts, strict=True):
+        own = int(problem.own[rows[start]])
+        order = [own, *(k for k in range(problem.n_classes) if k != own)]
+        given = np.repeat(order, counts[atom][order])
+        labels[rows[start : start + given.size]] = given
+    return labels
+
+
+def _drawn(problem: Problem, fractions: NDArray[np.float64], random_state: int) -> Codes:
+    labels: Codes = np.argmax(fractions, axis=1).astype(np.int32)
+    unsure = np.flatnonzero(fractions.max(axis=1) < 1.0)
+    u = uniforms(task_keys(problem.tasks, unsure, random_state))
+    steps = np.cumsum(fractions[unsure], axis=1)
+    labels[unsure] = np.minimum((u[:, None] >= steps).sum(axis=1), fractions.shape[1] - 1)
+    return labels
+
+
+def _tie_weights(atoms: Atoms, mass: NDArray[np.float64], relaxed: Relaxed) -> Ties:
+    """Average the solution over the atoms of a group whose best classes are the same set: theorem recipe_multi."""
+    prices = relaxed.multipliers / (mass / mass.sum())[:, None]
+    scores = atoms.gains - prices[atoms.group]
+    best = scores >= scores.max(axis=1, keepdims=True) - _TIE * 10
+    several = np.flatnonzero(best.sum(axis=1) > 1)
+    sums: dict[tuple[int, tuple[int, ...]], NDArray[np.float64]] = {}
+    for j in several:
+        members = tuple(np.flatnonzero(best[j]).tolist())
+        weights = atoms.mass[j] * relaxed.fractions[j, list(members)]
+        at = (int(atoms.group[j]), members)
+        sums[at] = sums.get(at, np.zeros(len(members))) + weights
+    return {at: tuple((w / w.sum()).tolist()) for at, w in sums.items() if w.sum() > 0}
