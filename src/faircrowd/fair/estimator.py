@@ -33,6 +33,8 @@ class FairCrowd:
         As in :func:`faircrowd.make_fair`.
     decision : {"deterministic", "randomized"}
     random_state : int
+    strict : bool
+        As in :func:`faircrowd.make_fair`.
 
     Attributes
     ----------
@@ -62,12 +64,13 @@ class FairCrowd:
     objective: Any = "accuracy"
     decision: str = "deterministic"
     random_state: int = 0
+    strict: bool = False
 
     _result: FairResult | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name."""
-        names = ("estimator", "epsilon", "objective", "decision", "random_state")
+        names = ("estimator", "epsilon", "objective", "decision", "random_state", "strict")
         return {name: getattr(self, name) for name in names}
 
     def set_params(self, **params: Any) -> Self:
@@ -99,6 +102,7 @@ class FairCrowd:
             objective=self.objective,
             decision=self.decision,
             random_state=self.random_state,
+            strict=self.strict,
         )
         return self
 

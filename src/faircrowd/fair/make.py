@@ -68,6 +68,7 @@ def make_fair(
     objective: Any = "accuracy",
     decision: str = "deterministic",
     random_state: int = 0,
+    strict: bool = False,
     sample_weight: Any = None,
     log_posterior: Any = None,
     evidence: Any = None,
@@ -91,6 +92,9 @@ def make_fair(
         The best labels without a coin; or a draw from the best rule with one.
     random_state : int
         Seed of draws, and of the order of equal tasks; each depends on it and the task's id alone.
+    strict : bool
+        More than two classes or groups, without a coin: keep epsilon to the letter, by an integer program.
+        Otherwise whole labels may exceed it by less than 2 / (size of the smallest group), and mostly do not.
     sample_weight : array-like, shape (n_tasks,), optional
     log_posterior : like posterior, optional
         Logarithms; they order posteriors that round to 0 or 1.
@@ -121,17 +125,21 @@ def make_fair(
         evidence=evidence,
         ties=ties,
     )
-    return solve_problem(problem, epsilon=epsilon, objective=objective, decision=decision, random_state=random_state)
+    return solve_problem(
+        problem, epsilon=epsilon, objective=objective, decision=decision, random_state=random_state, strict=strict
+    )
 
 
-def solve_problem(problem: Problem, *, epsilon: float, objective: Any, decision: str, random_state: int) -> FairResult:
+def solve_problem(
+    problem: Problem, *, epsilon: float, objective: Any, decision: str, random_state: int, strict: bool = False
+) -> FairResult:
     """Solve, and gather rule, certificate and frontier."""
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     check_choice("decision", decision, ("deterministic", "randomized"))
     random_state = check_count("random_state", random_state)
     gain = make_gain(objective, problem.n_classes)
     start = time.perf_counter()
-    solved = solve(problem, gain, epsilon, decision, random_state)
+    solved = solve(problem, gain, epsilon, decision, random_state, strict)
     seconds = time.perf_counter() - start
     rule = _rule(problem, solved, epsilon, random_state)
     certificate = certify(

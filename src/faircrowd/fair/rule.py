@@ -11,6 +11,7 @@ from faircrowd._checks import check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.fair.hashing import task_keys, uniforms
 from faircrowd.fair.problem import Problem, read_posterior
+from faircrowd.fair.sql import case_expression
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes
 
@@ -157,6 +158,37 @@ class FairRule:
             },
             ensure_ascii=False,
             allow_nan=False,
+        )
+
+    def uniforms(self, tasks: Any) -> NDArray[np.float64]:
+        """Return the number in [0, 1) that chooses among tied classes, for each task id."""
+        ids = Vocabulary.of(list(tasks))
+        return uniforms(task_keys(ids, np.arange(len(ids)), self.random_state))
+
+    def to_sql(self, *, posterior: str = "posterior_{}", group: str = "group", uniform: str | None = None) -> str:
+        """Return the rule as a CASE expression for a warehouse.
+
+        Parameters
+        ----------
+        posterior : str
+            Names of the columns with the posterior; ``{}`` stands for the class.
+        group : str
+            Name of the column with the group.
+        uniform : str, optional
+            Name of a column with the numbers of ``uniforms``; tied classes are then chosen as in Python.
+            Without it, the likeliest of them is.
+        """
+        return case_expression(
+            self.classes,
+            self.groups,
+            self.prices,
+            self.gain_matrix,
+            self.gain_offset,
+            self.ties,
+            tie=_TIE,
+            posterior=posterior,
+            group=group,
+            uniform=uniform,
         )
 
     @classmethod

@@ -13,6 +13,7 @@ from faircrowd.fair.objective import Gain, expected_f1, f1_gain
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.rounding import round_counts
+from faircrowd.fair.strict import strict_counts
 from faircrowd.fair.threshold import relaxed_split
 from faircrowd.votes.vocabulary import Codes
 
@@ -53,24 +54,28 @@ class Solved:
     solver: str
 
 
-def solve(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
+def solve(
+    problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int, strict: bool = False
+) -> Solved:
     """Find the best labels within epsilon."""
     if gain.name == "f1":
-        return _solve_f1(problem, epsilon, decision, random_state)
-    return _solve_affine(problem, gain, epsilon, decision, random_state)
+        return _solve_f1(problem, epsilon, decision, random_state, strict)
+    return _solve_affine(problem, gain, epsilon, decision, random_state, strict)
 
 
-def _solve_affine(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
+def _solve_affine(
+    problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int, strict: bool
+) -> Solved:
     if problem.n_classes == 2 and problem.n_groups == 2:
         return _solve_thresholds(problem, gain, epsilon, decision, random_state)
-    return _solve_program(problem, gain, epsilon, decision, random_state)
+    return _solve_program(problem, gain, epsilon, decision, random_state, strict)
 
 
-def _solve_f1(problem: Problem, epsilon: float, decision: str, random_state: int) -> Solved:
+def _solve_f1(problem: Problem, epsilon: float, decision: str, random_state: int, strict: bool) -> Solved:
     """Raise the ratio until the best labelling for the gain 2p - ratio gains nothing more (Dinkelbach)."""
     ratio, solved = 0.0, None
     for _ in range(_MOST_STEPS):
-        solved = _solve_affine(problem, f1_gain(ratio), epsilon, decision, random_state)
+        solved = _solve_affine(problem, f1_gain(ratio), epsilon, decision, random_state, strict)
         reached = expected_f1(problem, solved.labels if decision == "deterministic" else solved.probabilities[:, 1])
         if reached <= ratio + 1e-15:
             break
@@ -120,7 +125,9 @@ def _lazy_split(problem: Problem, found: Sorted, split: Any) -> NDArray[np.float
     return np.stack([1.0 - x, x], axis=1)
 
 
-def _solve_program(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
+def _solve_program(
+    problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int, strict: bool
+) -> Solved:
     gains = gain.of(problem.posterior)
     mass = problem.group_weights()
     atoms = merge(gains, problem.group, problem.weights)
@@ -133,29 +140,25 @@ def _solve_program(problem: Problem, gain: Gain, epsilon: float, decision: str, 
         return Solved(labels, np.eye(problem.n_classes)[labels], zero, {}, gain, value, True, "nothing to change")
     relaxed = solve_relaxed(atoms, mass, epsilon)
     fractions = relaxed.fractions[of_task]
-    if decision == "deterministic":
-        labels = _rounded(problem, atoms, of_task, mass, relaxed, epsilon, random_state)
-    else:
-        labels = _drawn(problem, fractions, random_state)
     ties = _tie_weights(atoms, mass, relaxed)
-    optimal = decision != "deterministic"
-    return Solved(labels, fractions, relaxed.multipliers, ties, gain, relaxed.bound, optimal, relaxed.solver)
+    bound, solver, optimal = relaxed.bound, relaxed.solver, decision != "deterministic"
+    if decision == "randomized":
+        labels = _drawn(problem, fractions, random_state)
+    elif problem.weights is not None:  # whole counts mean nothing where tasks weigh differently
+        labels = np.argmax(fractions, axis=1).astype(np.int32)
+    elif strict:
+        kept = strict_counts(atoms, mass, relaxed, epsilon)
+        labels = _spread(problem, of_task, kept.counts, random_state)
+        value = float((kept.counts * atoms.gains).sum() / mass.sum())
+        bound, solver, optimal = kept.bound, f"{solver}, then integer program", kept.bound - value <= 1e-9
+    else:
+        labels = _spread(problem, of_task, round_counts(atoms, mass, relaxed, epsilon), random_state)
+    return Solved(labels, fractions, relaxed.multipliers, ties, gain, bound, optimal, solver)
 
 
-def _rounded(
-    problem: Problem,
-    atoms: Atoms,
-    of_task: NDArray[np.int64],
-    mass: NDArray[np.float64],
-    relaxed: Relaxed,
-    epsilon: float,
-    random_state: int,
-) -> Codes:
-    labels: Codes = np.argmax(relaxed.fractions, axis=1)[of_task].astype(np.int32)
-    if problem.weights is not None:  # whole counts mean nothing where tasks weigh differently
-        return labels
-    counts = round_counts(atoms, mass, relaxed, epsilon)
-    labels = np.argmax(counts, axis=1)[of_task].astype(np.int32)
+def _spread(problem: Problem, of_task: NDArray[np.int64], counts: NDArray[np.int64], random_state: int) -> Codes:
+    """Label the tasks of each atom in these counts."""
+    labels: Codes = np.argmax(counts, axis=1)[of_task].astype(np.int32)
     mixed = np.flatnonzero((counts > 0).sum(axis=1) > 1)
     if not mixed.size:
         return labels

@@ -1,0 +1,90 @@
+"""The rule as SQL: one CASE expression that any warehouse can run."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.votes.naming import value_name
+
+__all__ = ["case_expression"]
+
+
+def case_expression(
+    classes: Sequence[Any],
+    groups: Sequence[Any],
+    prices: NDArray[np.float64],
+    gain_matrix: NDArray[np.float64],
+    gain_offset: NDArray[np.float64],
+    ties: dict[tuple[int, tuple[int, ...]], tuple[float, ...]],
+    *,
+    tie: float,
+    posterior: str,
+    group: str,
+    uniform: str | None,
+) -> str:
+    """Return a CASE expression that gives the label; only comparisons and arithmetic are used.
+
+    Parameters
+    ----------
+    posterior : str
+        Names of the columns with the posterior, with ``{}`` for the class.
+    group : str
+        Name of the column with the group.
+    uniform : str, optional
+        A column with a number in [0, 1) a task, to choose among tied classes; without it the likeliest is
+        chosen.
+    """
+    columns = [identifier(posterior.format(value_name(name))) for name in classes]
+    n_classes = len(classes)
+
+    def score(a: int, k: int) -> str:
+        parts = [
+            column if weight == 1 else f"{weight!r} * {column}"
+            for column, weight in zip(columns, gain_matrix[:, k].tolist(), strict=True)
+            if weight
+        ]
+        return f"({' + '.join(parts) or '0.0'} + ({float(gain_offset[k] - prices[a, k])!r}))"
+
+    arms = []
+    for a, name in enumerate(groups):
+        scores = [score(a, k) for k in range(n_classes)]
+        inner = []
+        for (of, members), weights in sorted(ties.items()):
+            if of != a:
+                continue
+            tests = [f"{scores[k]} >= {scores[j]} - {tie!r}" for k in members for j in range(n_classes) if j != k]
+            outside = [k for k in range(n_classes) if k not in members]
+            tests += [f"{scores[k]} < {scores[members[0]]} - {tie!r}" for k in outside]
+            inner.append(f"WHEN {' AND '.join(tests)} THEN {_choice(classes, members, weights, uniform)}")
+        for k in range(n_classes):
+            rest = [f"{scores[k]} >= {scores[j]}" for j in range(n_classes) if j != k]
+            inner.append(f"WHEN {' AND '.join(rest)} THEN {literal(classes[k])}")
+        arms.append(f"WHEN {identifier(group)} = {literal(name)} THEN CASE {' '.join(inner)} END")
+    return "CASE " + "\n     ".join(arms) + "\nEND"
+
+
+def _choice(classes: Sequence[Any], members: tuple[int, ...], weights: tuple[float, ...], uniform: str | None) -> str:
+    if uniform is None:
+        return literal(classes[members[int(np.argmax(weights))]])
+    steps = np.cumsum(weights)[:-1].tolist()
+    arms = [
+        f"WHEN {identifier(uniform)} < {step!r} THEN {literal(classes[k])}"
+        for k, step in zip(members, steps, strict=False)
+    ]
+    return f"CASE {' '.join(arms)} ELSE {literal(classes[members[-1]])} END"
+
+
+def identifier(name: str) -> str:
+    """Quote a name of a column."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: Any) -> str:
+    """Write a value: numbers as they are, anything else as text."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float):
+        return repr(value)
+    return "'" + value_name(value).replace("'", "''") + "'"
