@@ -31,6 +31,9 @@ def choose(scores: NDArray[np.float64], ties: str) -> Codes:
     """Return the class with the highest score of each row; a tie goes by the named rule."""
     if scores.shape[0] == 0:
         return np.empty(0, dtype=np.int32)
+    if scores.shape[1] == 2:
+        second = scores[:, 1] > scores[:, 0] if ties == "first" else scores[:, 1] >= scores[:, 0]
+        return second.astype(np.int32)
     if ties == "first":
         return np.asarray(np.argmax(scores, axis=1), dtype=np.int32)
     return np.asarray(scores.shape[1] - 1 - np.argmax(scores[:, ::-1], axis=1), dtype=np.int32)

@@ -9,7 +9,7 @@ from faircrowd.errors import InputError
 from faircrowd.fair.atoms import Atoms
 from faircrowd.fair.dual import dual_value
 from faircrowd.fair.objective import Gain, expected_f1
-from faircrowd.fair.problem import Problem
+from faircrowd.fair.problem import Problem, Tally
 from faircrowd.votes.naming import value_names
 from faircrowd.votes.vocabulary import Codes
 
@@ -116,6 +116,7 @@ class Certificate:
 def certify(
     problem: Problem,
     labels: Codes,
+    tally: Tally,
     gain: Gain,
     multipliers: Any,
     *,
@@ -129,34 +130,33 @@ def certify(
 ) -> Certificate:
     """Gather the numbers of a certificate from the labels."""
     groups, classes = value_names(problem.groups), value_names(problem.classes)
-    before, after = problem.rates(problem.own), problem.rates(labels)
-    changed = labels != problem.own
-    flows = np.zeros((len(groups), len(classes), len(classes)), dtype=np.int64)
-    np.add.at(flows, (problem.group[changed], problem.own[changed], labels[changed]), 1)
+    moved = tally.tasks * ~np.eye(len(classes), dtype=bool)
     changes = [
-        {"group": groups[a], "before": classes[j], "after": classes[k], "tasks": int(flows[a, j, k])}
-        for a, j, k in np.argwhere(flows)
+        {"group": groups[a], "before": classes[j], "after": classes[k], "tasks": int(moved[a, j, k])}
+        for a, j, k in np.argwhere(moved)
     ]
-    value = _value(problem, gain, labels)
+    accuracy_before, accuracy = tally.accuracies
+    value = accuracy if gain.is_accuracy else _value(problem, gain, labels)
+    value_before = accuracy_before if gain.is_accuracy else _value(problem, gain, problem.own)
     return Certificate(
         epsilon=epsilon,
-        gap=gap_of(after),
-        gap_before=gap_of(before),
-        rates=_named(groups, classes, after),
-        rates_before=_named(groups, classes, before),
-        expected_accuracy=_mean(problem, problem.posterior, labels),
-        expected_accuracy_before=_mean(problem, problem.posterior, problem.own),
+        gap=gap_of(tally.rates),
+        gap_before=gap_of(tally.rates_before),
+        rates=_named(groups, classes, tally.rates),
+        rates_before=_named(groups, classes, tally.rates_before),
+        expected_accuracy=accuracy,
+        expected_accuracy_before=accuracy_before,
         objective=gain.name,
         value=value,
-        value_before=_value(problem, gain, problem.own),
+        value_before=value_before,
         bound=bound,
         optimality_gap=bound - value,
         optimal=optimal,
         multipliers=np.asarray(multipliers).tolist(),
         gain_matrix=gain.matrix.tolist(),
         gain_offset=gain.offset.tolist(),
-        changed=int(changed.sum()),
-        changed_share=float(changed.mean()),
+        changed=int(moved.sum()),
+        changed_share=float(moved.sum() / labels.size),
         changes=changes,
         thresholds=thresholds,
         decision=decision,

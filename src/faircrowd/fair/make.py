@@ -10,7 +10,7 @@ from faircrowd._checks import check_choice, check_count, check_number
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.objective import Gain, make_gain
-from faircrowd.fair.problem import Problem, read_posterior
+from faircrowd.fair.problem import Problem, Tally, read_posterior
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solve import Solved, solve
 
@@ -141,10 +141,12 @@ def solve_problem(
     start = time.perf_counter()
     solved = solve(problem, gain, epsilon, decision, random_state, strict)
     seconds = time.perf_counter() - start
-    rule = _rule(problem, solved, epsilon, random_state)
+    tally = problem.tally(solved.labels)
+    rule = _rule(problem, solved, tally, epsilon, random_state)
     certificate = certify(
         problem,
         solved.labels,
+        tally,
         solved.gain,
         solved.multipliers,
         epsilon=epsilon,
@@ -158,8 +160,8 @@ def solve_problem(
     return FairResult(problem, solved, rule, certificate, lambda: trace_frontier(problem, gain, random_state))
 
 
-def _rule(problem: Problem, solved: Solved, epsilon: float, random_state: int) -> FairRule:
-    mass = problem.group_weights()
+def _rule(problem: Problem, solved: Solved, tally: Tally, epsilon: float, random_state: int) -> FairRule:
+    mass = tally.mass.sum(axis=(1, 2))
     shares = mass / mass.sum()
     gain: Gain = solved.gain
     return FairRule(

@@ -1,7 +1,7 @@
 """What the solvers are given: posteriors, groups, weights, and what a label gains."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -72,15 +72,67 @@ class Problem:
             return np.asarray(codes, dtype=np.int64)
         return self.style.series({"task": self.tasks}, "agg_label", ("label", self.classes.take(codes)))
 
+    def tally(self, labels: Codes) -> "Tally":
+        """Count the labels, before and after, a group; one pass over the tasks."""
+        weights = np.empty(0) if self.weights is None else self.weights
+        return Tally(*_tally(self.posterior, self.group, self.own, labels, weights, self.n_groups))
+
     def group_weights(self) -> NDArray[np.float64]:
         """Weight of each group."""
         return np.bincount(self.group, weights=self.weights, minlength=self.n_groups).astype(np.float64)
 
     def rates(self, labels: Codes) -> NDArray[np.float64]:
         """Share of each class in each group, shape (n_groups, n_classes)."""
-        cells = self.group * np.int64(self.n_classes) + labels
-        counts = np.bincount(cells, weights=self.weights, minlength=self.n_groups * self.n_classes)
-        return np.asarray(counts.reshape(self.n_groups, -1) / self.group_weights()[:, None])
+        return self.tally(labels).rates
+
+
+class Tally(NamedTuple):
+    """Labels in numbers.
+
+    Attributes
+    ----------
+    mass : ndarray, shape (n_groups, n_classes, n_classes)
+        Weight of the tasks of each group, own label and label.
+    tasks : ndarray of int64, of the same shape
+        Number of these tasks.
+    trust : ndarray, shape (2,)
+        Sum of the posterior of the own labels and of the labels.
+    """
+
+    mass: NDArray[np.float64]
+    tasks: NDArray[np.int64]
+    trust: NDArray[np.float64]
+
+    @property
+    def rates(self) -> NDArray[np.float64]:
+        """Share of each class in each group."""
+        return np.asarray(self.mass.sum(axis=1) / self.mass.sum(axis=(1, 2))[:, None])
+
+    @property
+    def rates_before(self) -> NDArray[np.float64]:
+        """The same for the own labels."""
+        return np.asarray(self.mass.sum(axis=2) / self.mass.sum(axis=(1, 2))[:, None])
+
+    @property
+    def accuracies(self) -> tuple[float, float]:
+        """Expected accuracy of the own labels and of the labels."""
+        before, after = self.trust / self.mass.sum()
+        return float(before), float(after)
+
+
+@numba.njit(cache=True, nogil=True)
+def _tally(posterior: Any, group: Any, own: Any, labels: Any, weights: Any, n_groups: int) -> Any:
+    n_classes = posterior.shape[1]
+    mass = np.zeros((n_groups, n_classes, n_classes))
+    tasks = np.zeros((n_groups, n_classes, n_classes), np.int64)
+    trust = np.zeros(2)
+    for i in range(group.size):
+        weight = weights[i] if weights.size else 1.0
+        mass[group[i], own[i], labels[i]] += weight
+        tasks[group[i], own[i], labels[i]] += 1
+        trust[0] += weight * posterior[i, own[i]]
+        trust[1] += weight * posterior[i, labels[i]]
+    return mass, tasks, trust
 
 
 def read_posterior(

@@ -1,13 +1,14 @@
 """One problem to labels: the exact thresholds for two classes and groups, the program otherwise; F1 by Dinkelbach."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.atoms import Atoms, merge
-from faircrowd.fair.binary import Sorted, counted_labels, drawn_labels, sort_groups, split_probabilities
+from faircrowd.fair.binary import counted_labels, drawn_labels, sort_groups, split_probabilities
 from faircrowd.fair.hashing import task_keys, uniforms
 from faircrowd.fair.objective import Gain, expected_f1, f1_gain
 from faircrowd.fair.problem import Problem
@@ -31,8 +32,8 @@ class Solved:
     Attributes
     ----------
     labels : ndarray of int32
-    probabilities : ndarray, shape (n_tasks, n_classes)
-        Of each label under the solution with a coin.
+    draw_law : callable
+        Returns the probability of each label under the solution with a coin, a task and class.
     multipliers : ndarray, shape (n_groups, n_classes)
     ties : dict
         Weights of tied classes, a group and set of classes.
@@ -45,13 +46,18 @@ class Solved:
     """
 
     labels: Codes
-    probabilities: NDArray[np.float64]
+    draw_law: Callable[[], NDArray[np.float64]]
     multipliers: NDArray[np.float64]
     ties: Ties
     gain: Gain
     bound: float
     optimal: bool
     solver: str
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """The probability of each label under the solution with a coin."""
+        return self.draw_law()
 
 
 def solve(
@@ -87,7 +93,7 @@ def _solve_f1(problem: Problem, epsilon: float, decision: str, random_state: int
     bound = ratio + max(solved.bound - ratio * mean, 0.0) / mean if mean > 0 else ratio
     return Solved(
         solved.labels,
-        solved.probabilities,
+        lambda: solved.probabilities,
         solved.multipliers,
         solved.ties,
         solved.gain,
@@ -108,20 +114,25 @@ def _solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: st
             ties[a, (0, 1)] = (1.0 - float(split.omega[a]), float(split.omega[a]))
         elif split.beta == 0.0:
             ties[a, (0, 1)] = own_tie
-    x = _lazy_split(problem, found, split)
     if decision == "deterministic":
         labels, _ = counted_labels(problem, found, epsilon, random_state)
     else:
-        labels = drawn_labels(problem, x[:, 1], random_state)
+        labels = drawn_labels(problem, split_probabilities(problem, found, split), random_state)
     solver = "one sort of each group, exact"
     exact = decision == "deterministic" and problem.weights is None
     return Solved(
-        labels, x, multipliers, ties, gain, found.base + split.bound, exact or decision != "deterministic", solver
+        labels,
+        lambda: _two_columns(split_probabilities(problem, found, split)),
+        multipliers,
+        ties,
+        gain,
+        found.base + split.bound,
+        exact or decision != "deterministic",
+        solver,
     )
 
 
-def _lazy_split(problem: Problem, found: Sorted, split: Any) -> NDArray[np.float64]:
-    x = split_probabilities(problem, found, split)
+def _two_columns(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([1.0 - x, x], axis=1)
 
 
@@ -137,7 +148,8 @@ def _solve_program(
         labels = own.astype(np.int32)
         value = float(np.average(gains[np.arange(labels.size), labels], weights=problem.weights))
         zero = np.zeros((problem.n_groups, problem.n_classes))
-        return Solved(labels, np.eye(problem.n_classes)[labels], zero, {}, gain, value, True, "nothing to change")
+        one_hot = np.eye(problem.n_classes)
+        return Solved(labels, lambda: one_hot[labels], zero, {}, gain, value, True, "nothing to change")
     relaxed = solve_relaxed(atoms, mass, epsilon)
     fractions = relaxed.fractions[of_task]
     ties = _tie_weights(atoms, mass, relaxed)
@@ -153,7 +165,7 @@ def _solve_program(
         bound, solver, optimal = kept.bound, f"{solver}, then integer program", kept.bound - value <= 1e-9
     else:
         labels = _spread(problem, of_task, round_counts(atoms, mass, relaxed, epsilon), random_state)
-    return Solved(labels, fractions, relaxed.multipliers, ties, gain, bound, optimal, solver)
+    return Solved(labels, lambda: fractions, relaxed.multipliers, ties, gain, bound, optimal, solver)
 
 
 def _spread(problem: Problem, of_task: NDArray[np.int64], counts: NDArray[np.int64], random_state: int) -> Codes:
