@@ -72,7 +72,9 @@ def test_demo(tmp_path: Path, spawn: Spawn) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     folder = tmp_path / "here" / "my demo"
     assert sorted(path.name for path in folder.iterdir()) == [
+        "certificate.json",
         "labels.csv",
+        "rule.json",
         "summary.json",
         "tasks.csv",
         "votes.csv",
@@ -92,7 +94,10 @@ def test_demo_as_json_says_what_it_wrote(tmp_path: Path, faircrowd: Run) -> None
     truth = {row["task"]: row["truth"] for row in read_csv(tmp_path / "d" / "tasks.csv")}
     labels = read_csv(tmp_path / "d" / "labels.csv")
     right = np.mean([row["label"] == truth[row["task"]] for row in labels])
-    assert said["accuracy"] == said["compared"]["dawid-skene by group"]["accuracy"] == pytest.approx(right, abs=1e-12)
+    before = np.mean([row["label_before"] == truth[row["task"]] for row in labels])
+    assert said["accuracy"] == pytest.approx(right, abs=1e-12)
+    assert said["compared"]["dawid-skene by group"]["accuracy"] == pytest.approx(before, abs=1e-12)
+    assert said["gap"] <= 0.05 < said["certificate"]["gap_before"]
     rates = [np.mean([row["label"] == "1" for row in labels if row["group"] == group]) for group in "01"]
     assert said["gap"] == pytest.approx(abs(rates[0] - rates[1]), abs=1e-12)
     assert set(said["compared"]) == {"majority", "one-coin", "dawid-skene", "dawid-skene by group"}

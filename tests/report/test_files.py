@@ -172,7 +172,7 @@ def test_labels_and_workers() -> None:
         "posterior_y": [1 / 3, 2 / 3],
         "group": ["g", "h"],
     }
-    assert columns(workers_table(model.votes_, model.posterior_)) == {
+    assert columns(workers_table(model.votes_, model.posterior_.label_codes)) == {
         "worker": [1, 2, 3],
         "votes": [2, 2, 2],
         "agreement": [1.0, 0.5, 0.5],
@@ -198,7 +198,7 @@ def test_values_that_look_alike_keep_their_names() -> None:
         "posterior_1": [0.0, 1.0, 0.0],
         "posterior_'True'": [0.0, 0.0, 1.0],
     }
-    assert columns(workers_table(model.votes_, model.posterior_))["worker"] == ["b'w'", "v", "'w'"]
+    assert columns(workers_table(model.votes_, model.posterior_.label_codes))["worker"] == ["b'w'", "v", "'w'"]
     summary = summarise("majority", model, model.votes_, model.posterior_, None)
     assert summary.class_shares == {"True": 1 / 3, "1": 1 / 3, "'True'": 1 / 3}
 

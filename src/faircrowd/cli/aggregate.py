@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from faircrowd._checks import check_choice, few
+from faircrowd._checks import check_choice, check_number, few
 from faircrowd.cli.console import Console
 from faircrowd.errors import InputError, OptionError
 
@@ -17,7 +17,7 @@ __all__ = ["METHODS", "aggregate"]
 TAUGHT = ("bayes", "gold-majority")
 """Methods that cannot do without known labels."""
 
-FILES = ("labels.csv", "workers.csv", "summary.json")
+FILES = ("labels.csv", "workers.csv", "summary.json", "rule.json", "certificate.json")
 
 METHODS = ("majority", "wawa", "zero-based", "gold-majority", "dawid-skene", "one-coin", "glad", "bayes")
 
@@ -46,13 +46,24 @@ def aggregate(
     ties: Annotated[str, typer.Option(help="A tie goes to the first or the last class in order.")] = "first",
     n_iter: Annotated[int | None, typer.Option(help="Most rounds of an iterative method.")] = None,
     tol: Annotated[float | None, typer.Option(help="Rise of the objective per vote at which to stop.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Make the labels fair: the largest gap between groups.")] = None,
+    objective: Annotated[str, typer.Option(help="What fair labels maximise: accuracy, f1.")] = "accuracy",
+    decision: Annotated[str, typer.Option(help="Fair labels without a coin, or with: deterministic, randomized.")] = (
+        "deterministic"
+    ),
+    strict: Annotated[bool, typer.Option(help="Many classes or groups: keep epsilon to the letter.")] = False,
+    random_state: Annotated[int, typer.Option(help="Seed of ties between equal tasks, and of draws.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Merge the votes in a file into one label per task."""
+    """Merge the votes in a file into one label per task; with --epsilon, into fair labels."""
     check_choice("--method", method, METHODS)
     learned = gold or (truth if method in TAUGHT else None)
     _check_options(method, tasks, group, truth, gold, by_group)
     guard(out, votes, tasks)
+    if epsilon is not None:
+        check_number("--epsilon", epsilon, low=0, high=1)
+        if not group:
+            raise OptionError("--epsilon bounds the gap between groups; give --group COLUMN.")
 
     from faircrowd.votes import read_votes
     from faircrowd.votes.facts import read_facts
@@ -88,7 +99,7 @@ def aggregate(
     model = make_model(method, {name: value for name, value in settings.items() if value is not None})
     with console.rounds(f"{method}"):
         model.fit(table, *([facts[learned]] if learned else []))
-    options = {
+    options: dict[str, Any] = {
         "votes": str(votes),
         "tasks": None if tasks is None else str(tasks),
         "group": group or None,
@@ -98,7 +109,14 @@ def aggregate(
     }
     # What a model learns from may add to its classes, so the truth is coded by them only now.
     scored = truth_codes(model.votes_, facts[truth])[0] if truth else None
-    finish(console, out, method, model, scored, options, in_sample=learned == truth)
+    fair = None
+    if epsilon is not None:
+        asked: dict[str, Any] = {"epsilon": epsilon, "objective": objective, "decision": decision}
+        asked |= {"strict": strict, "random_state": random_state}
+        options |= asked
+        with console.waiting("making the labels fair"):
+            fair = make_labels_fair(model, asked)
+    finish(console, out, method, model, scored, options, fair=fair, in_sample=learned == truth)
 
 
 def as_plain(value: Any) -> Any:
@@ -159,6 +177,17 @@ def make_model(method: str, settings: dict[str, Any]) -> Any:
     return model.set_params(**settings)
 
 
+def make_labels_fair(model: Any, options: dict[str, Any]) -> Any:
+    """Return fair labels from a fitted model, as the options ask for."""
+    from faircrowd.fair.estimator import from_posterior
+    from faircrowd.fair.make import solve_problem
+    from faircrowd.fair.problem import check_groups
+
+    problem = from_posterior(model.posterior_, model.votes_)
+    check_groups(problem.groups)
+    return solve_problem(problem, **options)
+
+
 def finish(
     console: Console,
     out: Path,
@@ -167,17 +196,26 @@ def finish(
     truth: Any,
     options: dict[str, Any],
     *,
+    fair: Any = None,
     in_sample: bool = False,
     **more: Any,
 ) -> None:
     """Write the files of a run and print its summary."""
-    from faircrowd.report import OutputFolder, labels_table, summarise, workers_table
+    from faircrowd.report import OutputFolder, fair_lines, labels_table, summarise, workers_table
 
     table, posterior = model.votes_, model.posterior_
     name = f"{method} by group" if model.get_params().get("by_group") else method
-    summary = summarise(name, model, table, posterior, truth, options, in_sample=in_sample)
+    labels = None if fair is None else fair.solved.labels
+    summary = summarise(name, model, table, posterior, truth, options, in_sample=in_sample, fair=labels)
     with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
-        folder.write_csv("labels.csv", labels_table(table, posterior))
-        folder.write_csv("workers.csv", workers_table(table, posterior))
+        folder.write_csv("labels.csv", labels_table(table, posterior, labels))
+        folder.write_csv("workers.csv", workers_table(table, posterior.label_codes if labels is None else labels))
         folder.write_json("summary.json", summary.to_dict())
-    console.summary(summary, table.report.lines(), out, **more)
+        if fair is not None:
+            folder.write_text("rule.json", fair.rule.to_json() + "\n")
+            folder.write_json("certificate.json", fair.certificate.to_dict())
+    if fair is not None:
+        more["certificate"] = fair.certificate.to_dict()
+    lines = [] if fair is None else fair_lines(fair.certificate)
+    files = FILES if fair is not None else FILES[:3]
+    console.summary(summary, table.report.lines(), f"{out}/{', '.join(files)}", lines, out=str(out), **more)

@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich.console
@@ -64,16 +63,20 @@ class Console:
             with watch_rounds(lambda number, most, _: bar.update(row, completed=number, total=most)):
                 yield
 
-    def summary(self, summary: "Summary", notes: Sequence[str], out: Path | None = None, **more: Any) -> None:
+    def summary(
+        self,
+        summary: "Summary",
+        notes: Sequence[str],
+        wrote: str,
+        fair: Sequence[tuple[str, str]] = (),
+        **more: Any,
+    ) -> None:
         """Print the summary of a run; ``more`` goes into the JSON."""
         notes = [*map(spoken, notes), *self._notes, *summary.notes()]
         if self.as_json:
-            print_json({**summary.to_dict(), "notes": notes, **more, "out": None if out is None else str(out)})
+            print_json({**summary.to_dict(), "notes": notes, **more})
             return
-        pairs = [*summary.lines(), *(("note", note) for note in notes)]
-        if out is not None:
-            pairs.append(("wrote", f"{out}/labels.csv, workers.csv, summary.json"))
-        self.pairs(pairs)
+        self.pairs([*summary.lines(), *fair, *(("note", note) for note in notes), ("wrote", wrote)])
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Print headings with texts, in two columns."""

@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from faircrowd.cli.aggregate import finish, make_model
+from faircrowd.cli.aggregate import finish, make_labels_fair, make_model
 from faircrowd.cli.console import Console
 
 __all__ = ["demo"]
+
+_EPSILON = 0.05
 
 
 def demo(
@@ -22,7 +24,7 @@ def demo(
     random_state: Annotated[int, typer.Option(help="Seed of the crowd.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Draw the paper's synthetic crowd, merge its votes, and show what merging does to the groups."""
+    """Draw the paper's synthetic crowd, merge its votes, show what that does to the groups, and make it fair."""
     from faircrowd.report import OutputFolder, summarise
     from faircrowd.votes import read_votes, simulate_crowd
     from faircrowd.votes.groups import gold_codes
@@ -57,13 +59,18 @@ def demo(
         shown = [(name, f"{numbers[0]:.1%}", *(f"{x:.3f}" for x in numbers[1:])) for name, numbers in rows]
         console.table(header, [truth_row, *shown])
         console.line()
+    model = methods["dawid-skene by group"]
+    asked = {"epsilon": _EPSILON, "objective": "accuracy", "decision": "deterministic", "random_state": 0}
+    fair = make_labels_fair(model, asked)
     compared = {name: {"accuracy": numbers[0], "gap": numbers[-1]} for name, numbers in rows}
     options = {"votes": str(out / "votes.csv"), "tasks": str(out / "tasks.csv"), "random_state": random_state}
-    finish(console, out, "dawid-skene", methods["dawid-skene by group"], gold, options, compared=compared)
+    finish(console, out, "dawid-skene", model, gold, options | asked, fair=fair, compared=compared)
     if not as_json:
         votes, tasks = (shlex.quote(str(out / name)) for name in ("votes.csv", "tasks.csv"))
         console.line()
-        console.line(f"Try it yourself: {_program()} aggregate {votes} --tasks {tasks} --group group --out labels")
+        console.line(
+            f"Try it yourself: {_program()} aggregate {votes} --tasks {tasks} --group group --epsilon 0.02 --out labels"
+        )
 
 
 def _program() -> str:

@@ -16,7 +16,7 @@ from faircrowd.fair.problem import Problem, check_groups, read_posterior
 from faircrowd.fair.rule import FairRule
 from faircrowd.votes import VoteTable, as_votes
 
-__all__ = ["FairCrowd"]
+__all__ = ["FairCrowd", "from_posterior"]
 
 
 @dataclass(eq=False)
@@ -117,7 +117,7 @@ class FairCrowd:
             new = read_posterior(data, sensitive_features, one_group_will_do=True)
         elif isinstance(self.estimator_, Aggregator):
             votes = as_votes(data, sensitive_features)
-            new = _from_posterior(self.estimator_._predicted(votes, None), votes)
+            new = from_posterior(self.estimator_._predicted(votes, None), votes)
         else:
             raise InputError("The estimator has no predict of its own; give its posterior to rule_.predict instead.")
         return rule.predict_problem(new)
@@ -163,7 +163,7 @@ class FairCrowd:
             if votes.group is None:
                 raise InputError("FairCrowd needs the group of each task; give sensitive_features=...")
             model = self.estimator_.fit(votes, *args, **kwargs)
-            problem = _from_posterior(model.posterior_, model.votes_)
+            problem = from_posterior(model.posterior_, model.votes_)
             check_groups(problem.groups)
             return problem
         if not hasattr(self.estimator_, "fit_predict_proba"):
@@ -173,7 +173,8 @@ class FairCrowd:
         return read_posterior(self.estimator_.fit_predict_proba(data, *args, **kwargs), sensitive_features)
 
 
-def _from_posterior(posterior: Posterior, votes: VoteTable) -> Problem:
+def from_posterior(posterior: Posterior, votes: VoteTable) -> Problem:
+    """Return the problem of making an aggregator's labels fair."""
     if votes.groups is None or votes.group is None:
         raise InputError("The rule goes by group; give sensitive_features for these tasks.")
     logs = posterior.log_values if posterior.is_log and len(posterior.classes) == 2 else None

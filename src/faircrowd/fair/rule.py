@@ -13,6 +13,7 @@ from faircrowd.fair.hashing import task_keys, uniforms
 from faircrowd.fair.problem import Problem, read_posterior
 from faircrowd.fair.sql import case_expression
 from faircrowd.votes import Vocabulary
+from faircrowd.votes.naming import value_name
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["FairRule"]
@@ -221,12 +222,13 @@ class FairRule:
         return rule
 
     def __str__(self) -> str:
-        lines = [f"fair rule, gap at most {self.epsilon:g} between groups {few(self.groups)}"]
+        names = [value_name(name) for name in self.groups]
+        lines = [f"fair rule, gap at most {self.epsilon:g} between groups {few(names)}"]
         thresholds = self.thresholds
-        for a, name in enumerate(self.groups):
+        for a, name in enumerate(names):
             if thresholds is not None:
                 lines.append(f"  group {name!s}: {self.classes[1]!s} where its posterior is above {thresholds[a]:.4f}")
             else:
-                prices = ", ".join(f"{c!s} {-p:+.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))
+                prices = ", ".join(f"{c!s} {0.0 - p:+.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))
                 lines.append(f"  group {name!s}: highest of gain and {prices}")
         return "\n".join(lines)

@@ -1,7 +1,8 @@
 """What people and machines read of a run: summaries, and files that are written whole or not at all."""
 
+from faircrowd.report.fairness import fair_lines
 from faircrowd.report.files import OutputFolder
 from faircrowd.report.labels import labels_table, workers_table
 from faircrowd.report.summary import Summary, summarise
 
-__all__ = ["OutputFolder", "Summary", "labels_table", "summarise", "workers_table"]
+__all__ = ["OutputFolder", "Summary", "fair_lines", "labels_table", "summarise", "workers_table"]

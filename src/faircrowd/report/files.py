@@ -91,7 +91,11 @@ class OutputFolder:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         if len(text) > 100:
             text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
-        self._new(name).write_text(text + "\n", encoding="utf-8")
+        self.write_text(name, text + "\n")
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text as it is."""
+        self._new(name).write_text(text, encoding="utf-8")
 
     def write_csv(self, name: str, table: pa.Table) -> None:
         """Write a table as CSV. A text that a spreadsheet would run as a formula gets a leading apostrophe."""

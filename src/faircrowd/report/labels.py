@@ -11,17 +11,23 @@ from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import LocalEngine
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.naming import value_names
+from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["labels_table", "workers_table"]
 
 
-def labels_table(votes: VoteTable, posterior: Posterior) -> pa.Table:
-    """Return task, label, number of votes, the posterior a class, and the group where there is one."""
-    columns: dict[str, Any] = {
-        "task": _column(posterior.tasks),
-        "label": _column(posterior.classes).take(pa.array(posterior.label_codes)),
-        "votes": votes.votes_per_task,
-    }
+def labels_table(votes: VoteTable, posterior: Posterior, fair: Codes | None = None) -> pa.Table:
+    """Return task, label, number of votes, the posterior a class, and the group where there is one.
+
+    With fair labels also the label before, and whether it changed.
+    """
+    names = _column(posterior.classes)
+    columns: dict[str, Any] = {"task": _column(posterior.tasks)}
+    columns["label"] = names.take(pa.array(posterior.label_codes if fair is None else fair))
+    if fair is not None:
+        columns["label_before"] = names.take(pa.array(posterior.label_codes))
+        columns["changed"] = fair != posterior.label_codes
+    columns["votes"] = votes.votes_per_task
     for k, name in enumerate(value_names(posterior.classes)):
         columns[f"posterior_{name}"] = posterior.values[:, k]
     if votes.groups is not None and votes.group is not None:
@@ -29,9 +35,9 @@ def labels_table(votes: VoteTable, posterior: Posterior) -> pa.Table:
     return pa.table(columns)
 
 
-def workers_table(votes: VoteTable, posterior: Posterior) -> pa.Table:
+def workers_table(votes: VoteTable, labels: Codes) -> pa.Table:
     """Return worker, number of votes, and the share of them that agree with the labels."""
-    agree, total = agreement(LocalEngine(votes), posterior.label_codes, votes.n_workers)
+    agree, total = agreement(LocalEngine(votes), labels, votes.n_workers)
     share: NDArray[np.float64] = agree / np.maximum(total, 1)
     return pa.table({"worker": _column(votes.workers), "votes": total, "agreement": share})
 

@@ -142,6 +142,7 @@ def summarise(
     options: dict[str, Any] | None = None,
     *,
     in_sample: bool = False,
+    fair: Codes | None = None,
 ) -> Summary:
     """Gather what a run came to.
 
@@ -153,8 +154,10 @@ def summarise(
         What the run was given.
     in_sample : bool
         Whether the model learned from the truth.
+    fair : ndarray of int32, optional
+        Fair labels, in place of the aggregator's own.
     """
-    labels, n_classes = posterior.label_codes, len(posterior.classes)
+    labels, n_classes = posterior.label_codes if fair is None else fair, len(posterior.classes)
     names = value_names(posterior.classes)
     agree, total = agreement(LocalEngine(votes), labels, votes.n_workers)
     by_group, gap, sizes, between = None, None, None, None
