@@ -149,8 +149,8 @@ def best_counts(zero: Any, one: Any, epsilon: float) -> Any:
     for step in (1, -1):
         count = low if step == 1 else low - 1
         while 0 <= count <= one.gains.size and _bound(zero, one, epsilon, count) >= best - _SAME:
-            first = _first_from(zero.rates, one.rates[count] - epsilon - SLACK)
-            last = _first_above(zero.rates, one.rates[count] + epsilon + SLACK) - 1
+            first = np.searchsorted(zero.rates, one.rates[count] - epsilon - SLACK)
+            last = np.searchsorted(zero.rates, one.rates[count] + epsilon + SLACK, side="right") - 1
             if first <= last:
                 other = min(max(zero.own, first), last)
                 value = one.values[count] + zero.values[other]
@@ -167,7 +167,7 @@ def _bound(zero: Any, one: Any, epsilon: float, count: int) -> Any:
     low = max(one.rates[count] - epsilon - SLACK, 0.0)
     high = min(one.rates[count] + epsilon + SLACK, 1.0)
     rate = min(max(zero.rates[zero.own], low), high)
-    after = min(_first_above(zero.rates, rate), zero.gains.size)
+    after = min(np.searchsorted(zero.rates, rate, side="right"), zero.gains.size)
     before = max(after - 1, 0)
     width = zero.rates[after] - zero.rates[before]
     part = (rate - zero.rates[before]) / width if width > 0 else 0.0
@@ -178,55 +178,47 @@ def _bound(zero: Any, one: Any, epsilon: float, count: int) -> Any:
 def _price(falls: Any, rises: Any, need: float) -> Any:
     """Find the lowest price of a unit of gap at which flips close ``need`` of it, and the flips below and at it."""
     price = np.inf
-    low, high = 0, falls.own  # flips in the falling group, cheapest first: the last of those marked
-    while low < high:
-        middle = (low + high) // 2
-        if _closed(falls, rises, falls.share * falls.gains[falls.own - 1 - middle]) >= need:
-            high = middle
-        else:
-            low = middle + 1
-    if low < falls.own:
-        price = falls.share * falls.gains[falls.own - 1 - low]
-    low, high = 0, rises.gains.size - rises.own
-    while low < high:
-        middle = (low + high) // 2
-        if _closed(falls, rises, -rises.share * rises.gains[rises.own + middle]) >= need:
-            high = middle
-        else:
-            low = middle + 1
-    if low < rises.gains.size - rises.own:
-        price = min(price, -rises.share * rises.gains[rises.own + low])
-    below_falls, at_falls = _flips_falls(falls, price, False), _flips_falls(falls, price, True)
-    below_rises, at_rises = _flips_rises(rises, price, False), _flips_rises(rises, price, True)
+    for side, down in ((falls, True), (rises, False)):
+        low, high = 0, _most_flips(side, down)
+        most = high
+        while low < high:
+            middle = (low + high) // 2
+            if _closed(falls, rises, _cost(side, down, middle)) >= need:
+                high = middle
+            else:
+                low = middle + 1
+        if low < most:
+            price = min(price, _cost(side, down, low))
+    below_falls, at_falls = _flips(falls, True, price, False), _flips(falls, True, price, True)
+    below_rises, at_rises = _flips(rises, False, price, False), _flips(rises, False, price, True)
     return price, below_falls, at_falls - below_falls, below_rises, at_rises - below_rises
 
 
 @numba.njit(cache=True, nogil=True)
 def _closed(falls: Any, rises: Any, price: float) -> Any:
     """Return by how much all flips at or below a price close the gap."""
-    f, r = _flips_falls(falls, price, True), _flips_rises(rises, price, True)
+    f, r = _flips(falls, True, price, True), _flips(rises, False, price, True)
     return (falls.rates[falls.own] - falls.rates[falls.own - f]) + (rises.rates[rises.own + r] - rises.rates[rises.own])
 
 
 @numba.njit(cache=True, nogil=True)
-def _flips_falls(side: Any, price: float, inclusive: bool) -> int:
-    low, high = 0, side.own
-    while low < high:
-        middle = (low + high) // 2
-        cost = side.share * side.gains[side.own - 1 - middle]
-        if cost < price or (inclusive and cost == price):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _most_flips(side: Any, down: bool) -> Any:
+    return side.own if down else side.gains.size - side.own
 
 
 @numba.njit(cache=True, nogil=True)
-def _flips_rises(side: Any, price: float, inclusive: bool) -> int:
-    low, high = 0, side.gains.size - side.own
+def _cost(side: Any, down: bool, flip: int) -> Any:
+    """Return the cost a unit of gap of a group's n-th cheapest flip: down from label 1, or up to it."""
+    return side.share * side.gains[side.own - 1 - flip] if down else -side.share * side.gains[side.own + flip]
+
+
+@numba.njit(cache=True, nogil=True)
+def _flips(side: Any, down: bool, price: float, inclusive: bool) -> int:
+    """Count a group's flips below a price, or at or below it."""
+    low, high = 0, _most_flips(side, down)
     while low < high:
         middle = (low + high) // 2
-        cost = -side.share * side.gains[side.own + middle]
+        cost = _cost(side, down, middle)
         if cost < price or (inclusive and cost == price):
             low = middle + 1
         else:
@@ -241,32 +233,6 @@ def _count_above(gains: Any, bound: float) -> int:
     while low < high:
         middle = (low + high) // 2
         if gains[middle] > bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@numba.njit(cache=True, nogil=True)
-def _first_from(rates: Any, bound: float) -> int:
-    """Find the first value of a rising array that is at least a bound."""
-    low, high = 0, rates.size
-    while low < high:
-        middle = (low + high) // 2
-        if rates[middle] < bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@numba.njit(cache=True, nogil=True)
-def _first_above(rates: Any, bound: float) -> int:
-    """Find the first value of a rising array that is above a bound."""
-    low, high = 0, rates.size
-    while low < high:
-        middle = (low + high) // 2
-        if rates[middle] <= bound:
             low = middle + 1
         else:
             high = middle
