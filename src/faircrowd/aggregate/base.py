@@ -1,5 +1,6 @@
 """What all aggregators share: parameters, fitted results, prediction."""
 
+from abc import ABC, abstractmethod
 from dataclasses import fields, replace
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = ["Aggregator", "known_workers"]
 
 
-class Aggregator:
+class Aggregator(ABC):
     """Base of the aggregators.
 
     The constructor's arguments are the parameters (``get_params``, ``set_params``); results carry a trailing
@@ -40,9 +41,9 @@ class Aggregator:
             setattr(self, name, value)
         return self
 
+    @abstractmethod
     def fit(self, data: Any, *args: Any, **kwargs: Any) -> Self:
         """Learn from votes."""
-        raise NotImplementedError  # pragma: no cover - every aggregator defines its own
 
     def fit_predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
         """Learn from votes and return their labels; arguments as for ``fit``."""
@@ -105,8 +106,9 @@ class Aggregator:
         self._votes, self._posterior = votes, posterior
         return self
 
+    @abstractmethod
     def _predict(self, votes: VoteTable) -> Posterior:
-        raise NotImplementedError  # pragma: no cover - every aggregator defines its own
+        """Score the votes of new tasks with what was learned."""
 
     def _predicted(self, data: Any, sensitive_features: Any) -> Posterior:
         fitted = self.votes_

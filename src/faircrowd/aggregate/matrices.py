@@ -9,6 +9,7 @@ from faircrowd.aggregate.base import Aggregator, known_workers
 from faircrowd.aggregate.counting import weigh
 from faircrowd.aggregate.model import Confusion, Counter
 from faircrowd.aggregate.posterior import Posterior
+from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
@@ -50,7 +51,7 @@ class ConfusionAggregator(Aggregator):
     def _predict(self, votes: VoteTable) -> Posterior:
         fitted = self.votes_
         if self._model is None:
-            counts = weigh(Counter(votes, by_group=False).engine, votes, np.ones(votes.n_workers))
+            counts = weigh(LocalEngine(votes), votes, np.ones(votes.n_workers))
             return Posterior.of(votes, counts, is_log=False, ties=self.ties)
         if self._grouped and fitted.groups is not None:
             votes = votes.with_groups(fitted.groups, known_groups(votes, fitted))

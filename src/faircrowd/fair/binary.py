@@ -6,13 +6,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.hashing import task_keys, uniforms
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.threshold import Side, Split, best_counts, make_side
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Sorted", "counted_labels", "drawn_labels", "marks", "sort_groups", "split_probabilities"]
+__all__ = ["Sorted", "counted_labels", "marks", "sort_groups", "split_probabilities"]
 
 
 class Sorted(NamedTuple):
@@ -88,21 +87,18 @@ def marks(problem: Problem, found: Sorted, counts: tuple[int, int], random_state
             continue
         tied = np.flatnonzero((problem.group == a) & (found.key == bounds[a]))
         if needed < tied.size:
-            keys = task_keys(problem.tasks, tied, random_state)
-            evidence = np.zeros(tied.size) if problem.evidence is None else -problem.evidence[tied]
-            tied = tied[np.lexsort((keys, evidence))[:needed]]
+            tied = problem.ordered(tied, random_state)[:needed]
         labels[tied] = 1
     return labels
 
 
-def counted_labels(problem: Problem, found: Sorted, epsilon: float, random_state: int) -> tuple[Codes, tuple[int, int]]:
-    """Return the best labels without a coin, and how many of each group they mark."""
-    zero, one = best_counts(*found.sides, epsilon)
-    return marks(problem, found, (zero, one), random_state), (zero, one)
+def counted_labels(problem: Problem, found: Sorted, epsilon: float, random_state: int) -> Codes:
+    """Return the best labels without a coin."""
+    return marks(problem, found, best_counts(*found.sides, epsilon), random_state)
 
 
 def split_probabilities(problem: Problem, found: Sorted, split: Split) -> NDArray[np.float64]:
-    """Return the probability of label 1 of each task under the solution with a coin."""
+    """Return the probability of each label of each task under the solution with a coin."""
     x = np.zeros(problem.group.size)
     for a in (0, 1):
         keys, sure = found.keys[a], split.sure[a]
@@ -118,22 +114,12 @@ def split_probabilities(problem: Problem, found: Sorted, split: Split) -> NDArra
         part = min(max((position - first) / max(after - first, 1), 0.0), 1.0)
         x[members & (found.key > keys[last])] = 1.0
         x[members & (found.key == keys[last])] = part
-    return x
-
-
-def drawn_labels(problem: Problem, x: NDArray[np.float64], random_state: int) -> Codes:
-    """Draw labels with these probabilities of 1; a draw depends on the seed and the task's id alone."""
-    labels = (x >= 1.0).astype(np.int32)
-    unsure = np.flatnonzero((x > 0.0) & (x < 1.0))
-    labels[unsure] = uniforms(task_keys(problem.tasks, unsure, random_state)) < x[unsure]
-    return labels
+    return np.stack([1.0 - x, x], axis=1)
 
 
 def _ordered(problem: Problem, key: NDArray[np.float64], group: int, random_state: int) -> NDArray[np.int64]:
     members = np.flatnonzero(problem.group == group)
-    keys = task_keys(problem.tasks, members, random_state)
-    evidence = np.zeros(members.size) if problem.evidence is None else -problem.evidence[members]
-    return np.asarray(members[np.lexsort((keys, evidence, -key[members]))])
+    return problem.ordered(members, random_state, -key[members])
 
 
 @numba.njit(cache=True, nogil=True)

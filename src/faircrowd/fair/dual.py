@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.atoms import Atoms
 
-__all__ = ["best_labels", "dual_value", "smoothed_multipliers"]
+__all__ = ["best_labels", "dual_value", "margins", "prices_of", "smoothed_multipliers"]
 
 _TEMPERATURES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 _SAMPLE = 50_000
@@ -27,7 +27,7 @@ def dual_value(
     atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64], epsilon: float
 ) -> float:
     """Return the dual value D(L): no labelling within epsilon is worth more."""
-    total = _dual(atoms.gains, atoms.mass, atoms.group, group_mass, _prices(multipliers, group_mass))
+    total = _dual(atoms.gains, atoms.mass, atoms.group, group_mass, prices_of(multipliers, group_mass))
     return float(total + epsilon / 2 * np.abs(multipliers).sum())
 
 
@@ -35,8 +35,14 @@ def best_labels(
     atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64], within: float
 ) -> NDArray[np.bool_]:
     """Return the labels of each atom whose score is within so much of its best."""
-    scores = atoms.gains - _prices(multipliers, group_mass)[atoms.group]
+    scores = atoms.gains - prices_of(multipliers, group_mass)[atoms.group]
     return np.asarray(scores >= scores.max(axis=1, keepdims=True) - within)
+
+
+def margins(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by how much the best label of each row beats the second."""
+    top = np.partition(scores, -2, axis=1)[:, -2:]
+    return np.asarray(top[:, 1] - top[:, 0])
 
 
 def smoothed_multipliers(atoms: Atoms, group_mass: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
@@ -71,8 +77,8 @@ def smoothed_multipliers(atoms: Atoms, group_mass: NDArray[np.float64], epsilon:
     return spread(free)
 
 
-def _prices(multipliers: NDArray[np.float64], group_mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Multipliers a unit of gain: a label's score in group a is its gain minus its price."""
+def prices_of(multipliers: NDArray[np.float64], group_mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the multipliers in units of gain: a label's score in group a is its gain minus its price."""
     return np.asarray(multipliers / (group_mass / group_mass.sum())[:, None])
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from faircrowd._checks import few
 from faircrowd.aggregate.posterior import choose
 from faircrowd.errors import InputError
+from faircrowd.fair.hashing import task_keys
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import find_facts, pandas_array
@@ -71,6 +72,11 @@ class Problem:
         if self.as_array:
             return np.asarray(codes, dtype=np.int64)
         return self.style.series({"task": self.tasks}, "agg_label", ("label", self.classes.take(codes)))
+
+    def ordered(self, rows: NDArray[np.int64], random_state: int, *first: NDArray[Any]) -> NDArray[np.int64]:
+        """Order tasks by the given keys; equal ones by more evidence, then by the seeded hash of their ids."""
+        evidence = np.zeros(rows.size) if self.evidence is None else -self.evidence[rows]
+        return rows[np.lexsort((task_keys(self.tasks, rows, random_state), evidence, *reversed(first)))]
 
     def tally(self, labels: Codes) -> "Tally":
         """Count the labels, before and after, a group; one pass over the tasks."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.atoms import Atoms
+from faircrowd.fair.dual import margins, prices_of
 from faircrowd.fair.relaxed import Relaxed
 
 __all__ = ["round_counts"]
@@ -29,9 +30,9 @@ def round_counts(atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed
     np.add.at(totals, atoms.group, real)
     if not split.any():
         return counts
-    prices = relaxed.multipliers / (group_mass / group_mass.sum())[:, None]
+    prices = prices_of(relaxed.multipliers, group_mass)
     targets = _targets(totals, group_mass, prices, epsilon)
-    margin = _margins(atoms.gains - prices[atoms.group])
+    margin = margins(atoms.gains - prices[atoms.group])
     for a in range(group_mass.size):
         members = atoms.group == a
         for width in _WIDTHS:
@@ -42,11 +43,6 @@ def round_counts(atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed
                 counts[movable] = moved
                 break
     return counts
-
-
-def _margins(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    top = np.partition(scores, -2, axis=1)[:, -2:]
-    return np.asarray(top[:, 1] - top[:, 0])
 
 
 def _targets(

@@ -1,14 +1,15 @@
 """One problem to labels: the exact thresholds for two classes and groups, the program otherwise; F1 by Dinkelbach."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.atoms import Atoms, merge
-from faircrowd.fair.binary import counted_labels, drawn_labels, sort_groups, split_probabilities
+from faircrowd.fair.binary import counted_labels, sort_groups, split_probabilities
+from faircrowd.fair.dual import prices_of
 from faircrowd.fair.hashing import task_keys, uniforms
 from faircrowd.fair.objective import Gain, expected_f1, f1_gain
 from faircrowd.fair.problem import Problem
@@ -87,20 +88,10 @@ def _solve_f1(problem: Problem, epsilon: float, decision: str, random_state: int
             break
         ratio = reached
     assert solved is not None  # noqa: S101 - at least one step
-    # At ratio r the dual bounds sum(2px - r x - r p): where it is b, no labelling has F1 above r + b /
-    # sum(p).
+    # With gain 2p - r no labelling is worth more than b; so none has F1 above r + (b - r mean(p)) / mean(p).
     mean = float(np.average(problem.posterior[:, 1], weights=problem.weights))
     bound = ratio + max(solved.bound - ratio * mean, 0.0) / mean if mean > 0 else ratio
-    return Solved(
-        solved.labels,
-        lambda: solved.probabilities,
-        solved.multipliers,
-        solved.ties,
-        solved.gain,
-        bound,
-        solved.optimal,
-        f"Dinkelbach over {solved.solver}",
-    )
+    return replace(solved, bound=bound, solver=f"Dinkelbach over {solved.solver}")
 
 
 def _solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
@@ -115,14 +106,14 @@ def _solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: st
         elif split.beta == 0.0:
             ties[a, (0, 1)] = own_tie
     if decision == "deterministic":
-        labels, _ = counted_labels(problem, found, epsilon, random_state)
+        labels = counted_labels(problem, found, epsilon, random_state)
     else:
-        labels = drawn_labels(problem, split_probabilities(problem, found, split), random_state)
+        labels = _drawn(problem, split_probabilities(problem, found, split), random_state)
     solver = "one sort of each group, exact"
     exact = decision == "deterministic" and problem.weights is None
     return Solved(
         labels,
-        lambda: _two_columns(split_probabilities(problem, found, split)),
+        lambda: split_probabilities(problem, found, split),
         multipliers,
         ties,
         gain,
@@ -130,10 +121,6 @@ def _solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: st
         exact or decision != "deterministic",
         solver,
     )
-
-
-def _two_columns(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.stack([1.0 - x, x], axis=1)
 
 
 def _solve_program(
@@ -174,12 +161,9 @@ def _spread(problem: Problem, of_task: NDArray[np.int64], counts: NDArray[np.int
     mixed = np.flatnonzero((counts > 0).sum(axis=1) > 1)
     if not mixed.size:
         return labels
-    # The tasks of such an atom, most evidence first: they keep their own label as far as it goes, then the
-    # others.
+    # The tasks of such an atom, most evidence first, keep their own label as far as it goes.
     rows = np.flatnonzero(np.isin(of_task, mixed))
-    keys = task_keys(problem.tasks, rows, random_state)
-    evidence = np.zeros(rows.size) if problem.evidence is None else -problem.evidence[rows]
-    rows = rows[np.lexsort((keys, evidence, of_task[rows]))]
+    rows = problem.ordered(rows, random_state, of_task[rows])
     starts = np.searchsorted(of_task[rows], mixed, side="left")
     for atom, start in zip(mixed, starts, strict=True):
         own = int(problem.own[rows[start]])
@@ -190,6 +174,7 @@ def _spread(problem: Problem, of_task: NDArray[np.int64], counts: NDArray[np.int
 
 
 def _drawn(problem: Problem, fractions: NDArray[np.float64], random_state: int) -> Codes:
+    """Draw labels with these probabilities; a draw depends on the seed and the task's id alone, as in the rule."""
     labels: Codes = np.argmax(fractions, axis=1).astype(np.int32)
     unsure = np.flatnonzero(fractions.max(axis=1) < 1.0)
     u = uniforms(task_keys(problem.tasks, unsure, random_state))
@@ -200,8 +185,7 @@ def _drawn(problem: Problem, fractions: NDArray[np.float64], random_state: int) 
 
 def _tie_weights(atoms: Atoms, mass: NDArray[np.float64], relaxed: Relaxed) -> Ties:
     """Average the solution over the atoms of a group whose best classes are the same set: theorem recipe_multi."""
-    prices = relaxed.multipliers / (mass / mass.sum())[:, None]
-    scores = atoms.gains - prices[atoms.group]
+    scores = atoms.gains - prices_of(relaxed.multipliers, mass)[atoms.group]
     best = scores >= scores.max(axis=1, keepdims=True) - _TIE * 10
     several = np.flatnonzero(best.sum(axis=1) > 1)
     sums: dict[tuple[int, tuple[int, ...]], NDArray[np.float64]] = {}

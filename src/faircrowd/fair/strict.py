@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.atoms import Atoms
+from faircrowd.fair.dual import margins, prices_of
 from faircrowd.fair.relaxed import Relaxed
 from faircrowd.fair.threshold import SLACK
 
@@ -31,10 +32,8 @@ def strict_counts(
 ) -> Strict:
     """Find the best whole counts within epsilon, and a bound on what could be better if time runs out."""
     total = float(group_mass.sum())
-    prices = relaxed.multipliers / (group_mass / total)[:, None]
-    scores = atoms.gains - prices[atoms.group]
-    ranked = np.partition(scores, -2, axis=1)
-    margin = ranked[:, -1] - ranked[:, -2]
+    scores = atoms.gains - prices_of(relaxed.multipliers, group_mass)[atoms.group]
+    margin = margins(scores)
     order = np.argsort(margin, kind="stable")
     best = np.argmax(scores, axis=1)
     open_count = min(_FIRST, margin.size)

@@ -11,6 +11,7 @@ from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.counting import agreement
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import LocalEngine
+from faircrowd.fair.certificate import gap_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.naming import value_names
 from faircrowd.votes.vocabulary import Codes
@@ -165,13 +166,12 @@ def summarise(
         counts = np.zeros((len(votes.groups), n_classes))
         np.add.at(counts, (votes.group, labels), 1)
         rates = counts / counts.sum(axis=1, keepdims=True)
-        gap = float(np.ptp(rates, axis=0).max())
+        gap = gap_of(rates)
         groups, k = value_names(votes.groups), int(np.argmax(np.ptp(rates, axis=0)))
         between = [names[k], groups[int(np.argmax(rates[:, k]))], groups[int(np.argmin(rates[:, k]))]]
         sizes = dict(zip(groups, map(int, counts.sum(axis=1)), strict=True))
         by_group = {
-            group: dict(zip(names, map(float, row), strict=True))
-            for group, row in zip(value_names(votes.groups), rates, strict=True)
+            group: dict(zip(names, map(float, row), strict=True)) for group, row in zip(groups, rates, strict=True)
         }
     known = np.empty(0, dtype=bool) if truth is None else truth != -1
     right = float((labels[known] == truth[known]).mean()) if truth is not None and known.any() else None

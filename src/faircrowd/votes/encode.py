@@ -58,12 +58,13 @@ def encode(column: Any) -> tuple[Codes, Vocabulary]:
 
 
 def keep_used(codes: Codes, vocabulary: Vocabulary) -> tuple[Codes, Vocabulary, NDArray[np.int64]]:
-    """Drop the values that no code uses; also return the dropped positions."""
-    used = np.zeros(len(vocabulary), dtype=bool)
-    used[codes] = True
+    """Drop the values that no code uses; also return the dropped positions. Codes of -1 stay."""
+    used = np.zeros(len(vocabulary) + 1, dtype=bool)
+    used[codes] = True  # -1 marks the extra place at the end
+    used = used[:-1]
     if used.all():
         return codes, vocabulary, np.empty(0, dtype=np.int64)
-    renumbered = (np.cumsum(used) - 1).astype(np.int32)
+    renumbered = np.append((np.cumsum(used) - 1).astype(np.int32), np.int32(-1))
     return renumbered[codes], vocabulary.take(np.flatnonzero(used)), np.flatnonzero(~used)
 
 
@@ -118,13 +119,7 @@ def _encode_arrow(column: Any) -> tuple[Codes, Vocabulary]:
     codes = coded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
     # A dictionary that came with the data may repeat values, hold nulls, or hold values no row has.
     inner, vocabulary = _sorted(coded.dictionary)
-    codes = np.append(inner, np.int32(-1))[codes]
-    present = codes[codes >= 0]
-    used = np.zeros(len(vocabulary), dtype=bool)
-    used[present] = True
-    if not used.all():
-        renumbered = np.append((np.cumsum(used) - 1).astype(np.int32), np.int32(-1))
-        codes, vocabulary = renumbered[codes], vocabulary.take(np.flatnonzero(used))
+    codes, vocabulary, _ = keep_used(np.append(inner, np.int32(-1))[codes], vocabulary)
     return codes, vocabulary
 
 
