@@ -16,9 +16,11 @@ if TYPE_CHECKING:
         OneCoinDawidSkene,
         Wawa,
         ZeroBasedSkill,
+        load_model,
     )
     from faircrowd.errors import FaircrowdError, FaircrowdWarning
     from faircrowd.fair import FairCrowd, FairRule, make_fair
+    from faircrowd.report import save_model
     from faircrowd.votes import SimulatedCrowd, VoteTable, read_votes, simulate_crowd
 
 __version__ = "0.1.0"
@@ -32,6 +34,8 @@ _HOME = {
     "OneCoinDawidSkene": "aggregate",
     "Wawa": "aggregate",
     "ZeroBasedSkill": "aggregate",
+    "load_model": "aggregate",
+    "save_model": "report",
     "FairCrowd": "fair",
     "FairRule": "fair",
     "make_fair": "fair",
@@ -58,8 +62,10 @@ __all__ = [
     "VoteTable",
     "Wawa",
     "ZeroBasedSkill",
+    "load_model",
     "make_fair",
     "read_votes",
+    "save_model",
     "simulate_crowd",
 ]
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import faircrowd as fc
-from faircrowd.cli.aggregate import METHODS
+from faircrowd.cli.options import METHODS
 from faircrowd.cli.app import app, run
 from strategies import vote_frames
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import faircrowd as fc
-from faircrowd.cli.aggregate import METHODS
+from faircrowd.cli.options import METHODS
 
 Run = Callable[..., tuple[int, str, str]]
 Spawn = Callable[..., subprocess.CompletedProcess[str]]
@@ -74,6 +74,8 @@ def test_demo(tmp_path: Path, spawn: Spawn) -> None:
     assert sorted(path.name for path in folder.iterdir()) == [
         "certificate.json",
         "labels.csv",
+        "model.json",
+        "model.npz",
         "rule.json",
         "summary.json",
         "tasks.csv",
@@ -158,7 +160,7 @@ def test_aggregate_writes_what_python_says(method: str, crowd: Path, tmp_path: P
     assert said["gap"].startswith(f"{abs(rates[0] - rates[1]):.3f} ")
     which = "it learned from (not a test)" if method in ("gold-majority", "bayes") else "whose truth is known"
     assert said["accuracy"] == f"{accuracy:.1%} of the 150 tasks {which}"
-    assert said["wrote"] == f"{tmp_path / 'run'}/labels.csv, workers.csv, summary.json"
+    assert said["wrote"] == f"{tmp_path / 'run'}/labels.csv, workers.csv, summary.json, model.json, model.npz"
 
     workers = read_csv(tmp_path / "run" / "workers.csv")
     votes = pd.read_csv(crowd / "votes.csv")
@@ -300,7 +302,16 @@ def test_output_replaces_older_output(crowd: Path, tmp_path: Path, faircrowd: Ru
     for method in ("majority", "wawa"):
         faircrowd("aggregate", crowd / "votes.csv", "--method", method, "--out", tmp_path / "run")
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["method"] == "wawa"
-    assert len(list((tmp_path / "run").iterdir())) == 3
+    assert len(list((tmp_path / "run").iterdir())) == 5
+
+
+def test_a_run_leaves_no_rule_of_an_older_run(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    given = ("aggregate", crowd / "votes.csv", "--tasks", crowd / "tasks.csv", "--group", "group", "--out", tmp_path)
+    assert faircrowd(*given, "--epsilon", "0.1")[0] == 0
+    assert (tmp_path / "rule.json").exists()
+    assert faircrowd(*given)[0] == 0
+    assert not (tmp_path / "rule.json").exists()
+    assert not (tmp_path / "certificate.json").exists()
 
 
 WITHOUT_PANDAS = """

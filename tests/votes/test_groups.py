@@ -12,7 +12,8 @@ import pytest
 from faircrowd import VoteTable, read_votes
 from faircrowd.errors import FileError, InputError, MissingColumnError
 from faircrowd.votes.facts import read_facts
-from faircrowd.votes.groups import attach_groups, gold_codes, gold_pairs, values_by
+from faircrowd.votes.groups import attach_groups, gold_codes, gold_pairs
+from faircrowd.votes.numbers import Numbers
 
 VOTES = pd.DataFrame(
     {
@@ -269,7 +270,7 @@ def test_facts_of_mixed_types(tmp_path: Path) -> None:
     ],
 )
 def test_numbers_by_worker(given: Any, numbers: list[float]) -> None:
-    np.testing.assert_array_equal(values_by(read_votes(VOTES).workers, given), numbers)
+    np.testing.assert_array_equal(Numbers.read(given).of(read_votes(VOTES).workers), numbers)
 
 
 @pytest.mark.parametrize(
@@ -282,4 +283,4 @@ def test_numbers_by_worker(given: Any, numbers: list[float]) -> None:
 )
 def test_numbers_that_are_none(given: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        values_by(read_votes(VOTES).workers, given)
+        Numbers.read(given).of(read_votes(VOTES).workers)

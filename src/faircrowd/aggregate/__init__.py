@@ -5,6 +5,7 @@ from faircrowd.aggregate.dawid_skene import DawidSkene
 from faircrowd.aggregate.glad import GLAD
 from faircrowd.aggregate.majority import MajorityVote
 from faircrowd.aggregate.one_coin import OneCoinDawidSkene
+from faircrowd.aggregate.saved import load_model
 from faircrowd.aggregate.weighted import GoldMajorityVote, Wawa, ZeroBasedSkill
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "OneCoinDawidSkene",
     "Wawa",
     "ZeroBasedSkill",
+    "load_model",
 ]

@@ -13,7 +13,7 @@ from faircrowd.votes import Vocabulary, VoteTable, as_votes
 from faircrowd.votes.report import VotesReport
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Aggregator", "known_workers"]
+__all__ = ["Aggregator", "known_workers", "of_shape"]
 
 
 class Aggregator(ABC):
@@ -98,6 +98,8 @@ class Aggregator(ABC):
     @property
     def posterior_(self) -> Posterior:
         """Labels, probabilities and log-probabilities as plain arrays."""
+        if self._posterior is None and self._votes is not None:
+            raise NotFittedError("A model read from a file predicts new tasks; the labels of its fit are not in it.")
         if self._posterior is None:
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call fit(votes) first.")
         return self._posterior
@@ -109,6 +111,14 @@ class Aggregator(ABC):
     @abstractmethod
     def _predict(self, votes: VoteTable) -> Posterior:
         """Score the votes of new tasks with what was learned."""
+
+    @abstractmethod
+    def _learned(self) -> dict[str, Any]:
+        """Return what ``_predict`` needs besides workers, classes and groups: arrays and vocabularies by name."""
+
+    @abstractmethod
+    def _recall(self, learned: dict[str, Any]) -> None:
+        """Take back what ``_learned`` returned; ``_votes`` holds the workers, classes and groups."""
 
     def _predicted(self, data: Any, sensitive_features: Any) -> Posterior:
         fitted = self.votes_
@@ -125,6 +135,14 @@ class Aggregator(ABC):
         """Check what all share, and forget the last fit: one that fails half-way must not leave a mix of two."""
         check_choice("ties", self.ties, TIES)
         self._votes = self._posterior = None
+
+
+def of_shape(learned: dict[str, Any], name: str, *shape: int) -> Any:
+    """Return an array of a saved model; raise if it does not fit the model's lists."""
+    found = learned[name]
+    if found.shape != shape:
+        raise InputError(f"The saved model does not hold together: {name} has shape {found.shape}, not {shape}.")
+    return found
 
 
 def known_classes(votes: VoteTable, fitted: VoteTable) -> VoteTable:

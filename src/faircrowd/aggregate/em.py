@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from faircrowd._checks import warn
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.errors import ConvergenceWarning
+from faircrowd.errors import ConvergenceWarning, NotFittedError
 
 __all__ = ["Iterative", "Run", "iterate", "watch_rounds"]
 
@@ -62,6 +62,8 @@ class Iterative(Aggregator):
 
     def _rounds(self) -> Run[Any]:
         self.votes_  # noqa: B018 - raises before fit
+        if not hasattr(self, "_run"):
+            raise NotFittedError("A model read from a file predicts new tasks; the rounds of its fit are not in it.")
         return self._run
 
 

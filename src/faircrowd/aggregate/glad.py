@@ -2,14 +2,14 @@
 
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_count, check_number
-from faircrowd.aggregate.base import known_workers
+from faircrowd.aggregate.base import known_workers, of_shape
 from faircrowd.aggregate.em import Iterative, iterate, watch_rounds
 from faircrowd.aggregate.glad_kernels import ability_and_ease, glad_scores
 from faircrowd.aggregate.grid import grid_unit
@@ -18,7 +18,7 @@ from faircrowd.aggregate.static import classes_token
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
 from faircrowd.votes import VoteTable, as_votes
-from faircrowd.votes.groups import values_by
+from faircrowd.votes.numbers import Numbers
 
 __all__ = ["GLAD"]
 
@@ -104,11 +104,11 @@ class GLAD(Iterative):
         votes = as_votes(data, sensitive_features)
         check_size(votes)
         self._priors = self._class_shares(votes)
+        self._given_eases = Numbers.read(self.betas_priors_mean, "task")
         self._means = _Abilities(
-            _means("alphas_priors_mean", values_by(votes.workers, self.alphas_priors_mean)),
-            _means("betas_priors_mean", values_by(votes.tasks, self.betas_priors_mean, "task")),
+            _means("alphas_priors_mean", Numbers.read(self.alphas_priors_mean).of(votes.workers)),
+            _means("betas_priors_mean", self._given_eases.of(votes.tasks)),
         )
-        self._given_eases = self.betas_priors_mean
         engine = LocalEngine(votes)
         start = _Abilities(np.ones(votes.n_workers), np.ones(votes.n_tasks))
         show = nullcontext() if self.silent else watch_rounds(_show_round)
@@ -127,13 +127,13 @@ class GLAD(Iterative):
     def alphas_(self) -> Any:
         """The ability of each worker."""
         votes = self.votes_
-        return votes.style.series({"worker": votes.workers}, "alpha", self._run.updated.alphas)
+        return votes.style.series({"worker": votes.workers}, "alpha", self._rounds().updated.alphas)
 
     @property
     def betas_(self) -> Any:
         """The log-ease of each task."""
         votes = self.votes_
-        return votes.style.series({"task": votes.tasks}, "beta", self._run.updated.betas)
+        return votes.style.series({"task": votes.tasks}, "beta", self._rounds().updated.betas)
 
     @property
     def priors_(self) -> Any:
@@ -144,7 +144,7 @@ class GLAD(Iterative):
     def _class_shares(self, votes: VoteTable) -> NDArray[np.float64]:
         if self.labels_priors is None:
             return np.full(votes.n_classes, 1 / max(votes.n_classes, 1))
-        shares = values_by(votes.classes, self.labels_priors, "label")
+        shares = Numbers.read(self.labels_priors, "label").of(votes.classes)
         if not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:
             raise InputError("labels_priors must give every class a share, finite and not negative.")
         return np.asarray(shares / shares.sum())
@@ -186,10 +186,19 @@ class GLAD(Iterative):
         best = found if np.isfinite(found).all() and loss(found)[0] <= loss(x)[0] else x
         return _Abilities(best[:n_workers], best[n_workers:])
 
+    def _learned(self) -> dict[str, Any]:
+        return {"tasks": self.votes_.tasks, **self._used._asdict(), "shares": self._priors}
+
+    def _recall(self, learned: dict[str, Any]) -> None:
+        self._votes = votes = replace(self.votes_, tasks=learned["tasks"])
+        self._used = _Abilities(of_shape(learned, "alphas", votes.n_workers), of_shape(learned, "betas", votes.n_tasks))
+        self._priors = of_shape(learned, "shares", votes.n_classes)
+        self._given_eases = Numbers.read(None)  # a model with means by task is not saved
+
     def _predict(self, votes: VoteTable) -> Posterior:
         fitted = self.votes_
         place = fitted.tasks.code_of(votes.tasks.values)
-        means = _means("betas_priors_mean", values_by(votes.tasks, self._given_eases, "task"))
+        means = _means("betas_priors_mean", self._given_eases.of(votes.tasks))
         betas = np.where(place < 0, means, np.append(self._used.betas, 0.0)[place])
         alphas = np.append(self._used.alphas, self._used.alphas.mean() if self._used.alphas.size else 1.0)
         votes = votes.with_workers(fitted.workers, known_workers(votes, fitted.workers))

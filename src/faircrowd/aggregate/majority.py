@@ -1,6 +1,5 @@
 """Majority vote, plain or weighted."""
 
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -8,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_choice, check_number, few
-from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.base import Aggregator, of_shape
 from faircrowd.aggregate.counting import agreement, weigh
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError, OptionError
 from faircrowd.votes import VoteTable, as_votes
-from faircrowd.votes.groups import values_by
+from faircrowd.votes.numbers import Numbers
 
 __all__ = ["MajorityVote"]
 
@@ -77,10 +76,10 @@ class MajorityVote(Aggregator):
         votes = as_votes(data, sensitive_features)
         weights = np.ones(votes.n_workers)
         if skills is not None:
-            votes, weights = self._weigh_workers(votes, skills)
+            votes, weights = self._weigh_workers(votes, Numbers.read(skills))
         average = float(weights.mean()) if weights.size else 1.0
         self._other_skill = average if self.default_skill is None else self.default_skill
-        self._skills = deepcopy(skills)  # of workers that have not voted yet, too
+        self._skills = None if skills is None else Numbers.read(skills)  # of workers that have not voted yet, too
         engine = LocalEngine(votes)
         scores = weigh(engine, votes, weights)
         posterior = Posterior.of(votes, scores, is_log=False, ties=self.ties)
@@ -90,6 +89,7 @@ class MajorityVote(Aggregator):
     @property
     def skills_(self) -> Any:
         """The share of each worker's votes that agree with the labels."""
+        self.posterior_  # noqa: B018 - raises without a fit
         votes = self.votes_
         agree, total = self._agreement
         return votes.style.series({"worker": votes.workers}, "skill", agree / np.maximum(total, 1))
@@ -101,6 +101,16 @@ class MajorityVote(Aggregator):
             weights = np.where(np.isnan(weights), self._other_skill, weights)
         return Posterior.of(votes, weigh(LocalEngine(votes), votes, weights), is_log=False, ties=self.ties)
 
+    def _learned(self) -> dict[str, Any]:
+        skills = {} if self._skills is None else self._skills._asdict()
+        return {"other_skill": np.asarray(self._other_skill), **skills}
+
+    def _recall(self, learned: dict[str, Any]) -> None:
+        self._other_skill = float(learned["other_skill"])
+        self._skills = None
+        if "ids" in learned:
+            self._skills = Numbers(learned["ids"], of_shape(learned, "values", len(learned["ids"])))
+
     def _check(self) -> None:
         self._begin()
         check_choice("on_missing_skill", self.on_missing_skill, ("error", "ignore", "value"))
@@ -111,7 +121,7 @@ class MajorityVote(Aggregator):
         elif self.default_skill is not None:
             raise OptionError("default_skill is only used with on_missing_skill='value'.")
 
-    def _weigh_workers(self, votes: VoteTable, skills: Any) -> tuple[VoteTable, NDArray[np.float64]]:
+    def _weigh_workers(self, votes: VoteTable, skills: Numbers) -> tuple[VoteTable, NDArray[np.float64]]:
         weights = _given_weights(votes, skills)
         unknown = np.isnan(weights)
         if not unknown.any():
@@ -134,9 +144,9 @@ class MajorityVote(Aggregator):
         return kept, weights[~unknown]
 
 
-def _given_weights(votes: VoteTable, skills: Any) -> NDArray[np.float64]:
+def _given_weights(votes: VoteTable, skills: Numbers) -> NDArray[np.float64]:
     """Return the weight of each worker, NaN where ``skills`` does not list them."""
-    weights = values_by(votes.workers, skills)
+    weights = skills.of(votes.workers)
     if (weights < 0).any() or (weights > LARGEST).any():
         raise InputError("skills must be finite numbers, not negative; shift or clip them first.")
     return weights

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.aggregate.base import Aggregator, known_workers
+from faircrowd.aggregate.base import Aggregator, known_workers, of_shape
 from faircrowd.aggregate.counting import weigh
 from faircrowd.aggregate.model import Confusion, Counter
 from faircrowd.aggregate.posterior import Posterior
@@ -59,6 +59,24 @@ class ConfusionAggregator(Aggregator):
         errors = np.where(self._seen[:, :, None, None], self._model.errors, self._average)
         model = self._model._replace(errors=np.concatenate([errors, self._average[None]]))
         return Posterior.of(votes, Counter(votes, by_group=self._grouped).scores(model), is_log=True, ties=self.ties)
+
+    def _learned(self) -> dict[str, Any]:
+        shown = {f"shown_{name}": table for name, table in self._shown._asdict().items()}
+        used = {} if self._model is None else self._model._asdict()
+        return {**used, **shown, "average": self._average, "seen": self._seen, "by_group": np.asarray(self._grouped)}
+
+    def _recall(self, learned: dict[str, Any]) -> None:
+        votes, self._grouped = self.votes_, bool(learned["by_group"])
+        n_groups = len(votes.groups) if self._grouped and votes.groups is not None else 1
+        matrices, shares = (n_groups, votes.n_classes, votes.n_classes), (n_groups, votes.n_classes)
+
+        def confusion(prefix: str) -> Confusion:
+            errors = of_shape(learned, f"{prefix}errors", votes.n_workers, *matrices)
+            return Confusion(errors, of_shape(learned, f"{prefix}priors", *shares))
+
+        self._model, self._shown = confusion("") if "errors" in learned else None, confusion("shown_")
+        self._average = of_shape(learned, "average", *matrices)
+        self._seen = of_shape(learned, "seen", votes.n_workers, n_groups)
 
     @property
     def _needs_groups(self) -> bool:

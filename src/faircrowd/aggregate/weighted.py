@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_count, check_number
-from faircrowd.aggregate.base import Aggregator, known_workers
+from faircrowd.aggregate.base import Aggregator, known_workers, of_shape
 from faircrowd.aggregate.counting import agreement, gold_agreement, weigh
 from faircrowd.aggregate.posterior import Posterior, choose
 from faircrowd.engines import LocalEngine
@@ -38,6 +38,12 @@ class _SkillVote(Aggregator):
         average = known.mean() if known.size else 1.0
         scores = weigh(engine, votes, np.where(np.isnan(skills), average, skills))
         return Posterior.of(votes, scores, is_log=False, ties=self.ties)
+
+    def _learned(self) -> dict[str, Any]:
+        return {"skills": self._skills}
+
+    def _recall(self, learned: dict[str, Any]) -> None:
+        self._skills = of_shape(learned, "skills", self.votes_.n_workers)
 
     def _predict(self, votes: VoteTable) -> Posterior:
         fitted = self.votes_

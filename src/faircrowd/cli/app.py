@@ -9,8 +9,10 @@ import typer
 
 import faircrowd
 from faircrowd.cli.aggregate import aggregate
+from faircrowd.cli.apply import apply
 from faircrowd.cli.console import plain, print_json, spoken
 from faircrowd.cli.demo import demo
+from faircrowd.cli.frontier import frontier
 from faircrowd.errors import FaircrowdError, OptionError
 
 __all__ = ["app", "run"]
@@ -26,6 +28,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command(help="Merge the votes in a file into one label per task.")(aggregate)
+app.command(help="Label new tasks with the model and the fair rule of an earlier run.")(apply)
+app.command(help="Show what every epsilon would cost: table, CSV and chart.")(frontier)
 app.command(help="Run the main job on the paper's synthetic crowd.")(demo)
 
 

@@ -107,7 +107,7 @@ def spoken(text: str) -> str:
     "no column 'x'. Name it with --task NAME (--on-duplicate last)"
     """
     text = re.sub(r"\b(task|worker|label|tasks)=\.\.\.", r"--\1 NAME", text)
-    names = r"(?<!-)\b(on_duplicate|on_missing|n_iter|ties|tol|delimiter|method|group)"
+    names = r"(?<!-)\b(on_duplicate|on_missing|n_iter|ties|tol|delimiter|method|group|unknown)"
     text = re.sub(names + r"='?([\w.+-]+)'?", lambda m: f"--{m[1].replace('_', '-')} {m[2]}", text)
     return re.sub(r"\b(on_duplicate|on_missing|n_iter)\b", lambda m: f"--{m[1].replace('_', '-')}", text)
 

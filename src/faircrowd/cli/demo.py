@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from faircrowd.cli.aggregate import finish, make_labels_fair, make_model
+from faircrowd.cli.aggregate import finish
 from faircrowd.cli.console import Console
+from faircrowd.cli.fitting import make_labels_fair, make_model
 
 __all__ = ["demo"]
 
@@ -63,7 +64,7 @@ def demo(
     asked = {"epsilon": _EPSILON, "objective": "accuracy", "decision": "deterministic", "random_state": 0}
     fair = make_labels_fair(model, asked)
     compared = {name: {"accuracy": numbers[0], "gap": numbers[-1]} for name, numbers in rows}
-    options = {"votes": str(out / "votes.csv"), "tasks": str(out / "tasks.csv"), "random_state": random_state}
+    options = {"votes": str(out / "votes.csv"), "tasks": str(out / "tasks.csv"), "group": ["group"]}
     finish(console, out, "dawid-skene", model, gold, options | asked, fair=fair, compared=compared)
     if not as_json:
         votes, tasks = (shlex.quote(str(out / name)) for name in ("votes.csv", "tasks.csv"))

@@ -8,7 +8,7 @@ import numpy as np
 from faircrowd.errors import InputError
 from faircrowd.fair.atoms import Atoms
 from faircrowd.fair.dual import dual_value
-from faircrowd.fair.objective import Gain, expected_f1
+from faircrowd.fair.objective import Gain, expected_f1, f1_bound
 from faircrowd.fair.problem import Problem, Tally
 from faircrowd.votes.naming import value_names
 from faircrowd.votes.vocabulary import Codes
@@ -38,7 +38,10 @@ class Certificate:
     value, value_before : float
         The objective of the labels, and of the aggregator's own.
     bound : float
-        No labelling within epsilon, with or without a coin, is worth more.
+        No labelling within epsilon is worth more (with ``strict``, none without a coin).
+    dual_bound : float
+        The bound that the multipliers prove, with or without a coin; above ``bound`` only with ``strict``, where an
+        integer program proves more.
     optimality_gap : float
         ``bound - value``: how much better labels could be at the very most. (Negative only where whole labels
         exceed epsilon, see ``gap``: the bound is for labels within it.)
@@ -68,6 +71,7 @@ class Certificate:
     value: float
     value_before: float
     bound: float
+    dual_bound: float
     optimality_gap: float
     optimal: bool
     multipliers: list[list[float]]
@@ -86,8 +90,16 @@ class Certificate:
         """Return the certificate as plain values, ready for JSON."""
         return asdict(self)
 
-    def verify(self, posterior: Any, sensitive_features: Any, labels: Any, *, tolerance: float = 1e-9) -> None:
-        """Recompute gap, value and bound from the posterior, the groups, the labels and the multipliers.
+    def verify(
+        self,
+        posterior: Any,
+        sensitive_features: Any,
+        labels: Any,
+        *,
+        sample_weight: Any = None,
+        tolerance: float = 1e-9,
+    ) -> None:
+        """Recompute gap, accuracy, value and dual bound from posterior, groups, labels and multipliers.
 
         Raises
         ------
@@ -96,19 +108,26 @@ class Certificate:
         """
         from faircrowd.fair.problem import label_codes, read_posterior
 
-        problem = read_posterior(posterior, sensitive_features)
+        problem = read_posterior(posterior, sensitive_features, sample_weight=sample_weight)
         codes = label_codes(problem, labels)
-        gain = Gain("check", np.asarray(self.gain_matrix), np.asarray(self.gain_offset))
-        atoms = Atoms(gain.of(problem.posterior), np.ones(codes.size), problem.group, None)
+        gain = Gain(self.objective, np.asarray(self.gain_matrix), np.asarray(self.gain_offset))
+        mass = np.ones(codes.size) if problem.weights is None else problem.weights
+        atoms = Atoms(gain.of(problem.posterior), mass, problem.group, None)
         bound = dual_value(atoms, problem.group_weights(), np.asarray(self.multipliers), self.epsilon)
+        if gain.name == "f1":
+            bound = f1_bound(problem, -self.gain_offset[1], bound)
+        tally = problem.tally(codes)
         found = {
-            "gap": gap_of(problem.rates(codes)),
-            "expected_accuracy": float(np.take_along_axis(problem.posterior, codes[:, None], axis=1).mean()),
-            "bound": bound if self.objective != "f1" else self.bound,
+            "gap": gap_of(tally.rates),
+            "expected_accuracy": tally.accuracies[1],
+            "value": _value(problem, gain, codes),
+            "dual_bound": bound,
         }
         for name, value in found.items():
             if abs(value - getattr(self, name)) > tolerance:
                 raise InputError(f"The certificate says {name} {getattr(self, name)!r}; recomputed it is {value!r}.")
+        if self.bound > self.dual_bound + tolerance:
+            raise InputError(f"The certificate's bound {self.bound!r} is above its dual bound {self.dual_bound!r}.")
         if self.gap <= self.epsilon + tolerance and self.bound < self.value - tolerance:
             raise InputError(f"The certificate's bound {self.bound!r} is below its value {self.value!r}.")
 
@@ -122,6 +141,7 @@ def certify(
     *,
     epsilon: float,
     bound: float,
+    dual_bound: float,
     optimal: bool,
     thresholds: str,
     decision: str,
@@ -150,6 +170,7 @@ def certify(
         value=value,
         value_before=value_before,
         bound=bound,
+        dual_bound=dual_bound,
         optimality_gap=bound - value,
         optimal=optimal,
         multipliers=np.asarray(multipliers).tolist(),

@@ -20,6 +20,7 @@ from faircrowd.fair.atoms import Atoms
 __all__ = ["best_labels", "dual_value", "margins", "prices_of", "smoothed_multipliers"]
 
 _TEMPERATURES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
+_WARM = (1e-3, 3e-4)
 _SAMPLE = 50_000
 
 
@@ -45,13 +46,18 @@ def margins(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(top[:, 1] - top[:, 0])
 
 
-def smoothed_multipliers(atoms: Atoms, group_mass: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
-    """Minimise the dual with the maximum softened, at falling temperatures; the result is near the true minimum."""
+def smoothed_multipliers(
+    atoms: Atoms, group_mass: NDArray[np.float64], epsilon: float, start: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Minimise the dual with the maximum softened, at falling temperatures; the result is near the true minimum.
+
+    From a good ``start``, such as the multipliers of a near epsilon, only the lowest temperatures are needed.
+    """
     from scipy.optimize import minimize
 
     n_groups, n_classes = group_mass.size, atoms.gains.shape[1]
     shares = group_mass / group_mass.sum()
-    free = np.zeros((n_groups - 1) * n_classes)
+    free = np.zeros((n_groups - 1) * n_classes) if start is None else start[:-1].ravel()
     stride = max(atoms.mass.size // _SAMPLE, 1)
     few = Atoms(atoms.gains[::stride], atoms.mass[::stride], atoms.group[::stride], None)
     few_mass = np.bincount(few.group, weights=few.mass, minlength=n_groups).astype(np.float64)
@@ -62,7 +68,7 @@ def smoothed_multipliers(atoms: Atoms, group_mass: NDArray[np.float64], epsilon:
         rows = x.reshape(n_groups - 1, n_classes)
         return np.vstack([rows, -rows.sum(axis=0)])
 
-    for temperature in _TEMPERATURES:
+    for temperature in _TEMPERATURES if start is None else _WARM:
         sampled = stride > 1 and temperature > 1e-3
         here, mass = (few, few_mass) if sampled else (atoms, group_mass)
 

@@ -110,17 +110,29 @@ class FairCrowd:
         """Fit and return the fair labels."""
         return self.fit(data, *args, sensitive_features=sensitive_features, **kwargs).labels_
 
-    def predict(self, data: Any, *, sensitive_features: Any = None) -> Any:
-        """Label new tasks by the rule, from their votes (from a posterior, if there is no estimator)."""
-        rule = self.rule_
+    def fit_predict_proba(self, data: Any, *args: Any, sensitive_features: Any = None, **kwargs: Any) -> Any:
+        """Fit and return the aggregator's posterior, as ``probas_``."""
+        return self.fit(data, *args, sensitive_features=sensitive_features, **kwargs).probas_
+
+    def predict(self, data: Any, *, sensitive_features: Any = None, unknown: str = "error") -> Any:
+        """Label new tasks by the rule, from their votes (from a posterior, if there is no estimator).
+
+        ``unknown="own"`` gives tasks of groups that the rule does not know the aggregator's own label.
+        """
+        return self.rule_.predict_problem(self._new(data, sensitive_features), unknown)
+
+    def predict_proba(self, data: Any, *, sensitive_features: Any = None) -> Any:
+        """Return the aggregator's posterior of new tasks, as ``probas_``."""
+        self.rule_  # noqa: B018 - raises before fit
+        return self._new(data, sensitive_features).probas
+
+    def _new(self, data: Any, sensitive_features: Any) -> Problem:
         if self.estimator_ is None:
-            new = read_posterior(data, sensitive_features, one_group_will_do=True)
-        elif isinstance(self.estimator_, Aggregator):
+            return read_posterior(data, sensitive_features, one_group_will_do=True)
+        if isinstance(self.estimator_, Aggregator):
             votes = as_votes(data, sensitive_features)
-            new = from_posterior(self.estimator_._predicted(votes, None), votes)
-        else:
-            raise InputError("The estimator has no predict of its own; give its posterior to rule_.predict instead.")
-        return rule.predict_problem(new)
+            return from_posterior(self.estimator_._predicted(votes, None), votes)
+        raise InputError("The estimator has no predict of its own; give its posterior to rule_.predict instead.")
 
     @property
     def labels_(self) -> Any:
@@ -130,10 +142,7 @@ class FairCrowd:
     @property
     def probas_(self) -> Any:
         """The aggregator's posterior."""
-        problem = self._fitted().problem
-        if problem.as_array:
-            return problem.posterior
-        return problem.style.frame({"task": problem.tasks}, problem.classes, problem.posterior, columns_name="label")
+        return self._fitted().problem.probas
 
     @property
     def rule_(self) -> FairRule:

@@ -12,8 +12,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd.votes import Vocabulary
+from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["task_keys", "uniforms"]
+__all__ = ["draw", "task_keys", "uniforms"]
 
 
 def task_keys(tasks: Vocabulary, codes: NDArray[np.int64], random_state: int) -> NDArray[np.uint64]:
@@ -39,6 +40,16 @@ def task_keys(tasks: Vocabulary, codes: NDArray[np.int64], random_state: int) ->
 def uniforms(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Return numbers in [0, 1), one a key, with 53 random bits."""
     return np.asarray((keys >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+
+
+def draw(tasks: Vocabulary, chances: NDArray[np.float64], random_state: int) -> Codes:
+    """Draw a class for each task with these probabilities; a draw depends on the seed and the task's id alone."""
+    classes: Codes = np.argmax(chances, axis=1).astype(np.int32)
+    unsure = np.flatnonzero(chances.max(axis=1) < 1.0)
+    u = uniforms(task_keys(tasks, unsure, random_state))
+    steps = np.cumsum(chances[unsure], axis=1)
+    classes[unsure] = np.minimum((u[:, None] >= steps).sum(axis=1), chances.shape[1] - 1)
+    return classes
 
 
 @numba.njit(cache=True, nogil=True)

@@ -49,10 +49,7 @@ class FairResult:
     @cached_property
     def probabilities(self) -> Any:
         """The probability of each label, a task and class."""
-        if self.problem.as_array:
-            return self.solved.probabilities
-        index = {"task": self.problem.tasks}
-        return self.problem.style.frame(index, self.problem.classes, self.solved.probabilities, columns_name="label")
+        return self.problem.frame(self.solved.probabilities)
 
     @cached_property
     def frontier(self) -> Frontier:
@@ -151,6 +148,7 @@ def solve_problem(
         solved.multipliers,
         epsilon=epsilon,
         bound=solved.bound,
+        dual_bound=solved.dual_bound,
         optimal=solved.optimal,
         thresholds=_words(rule),
         decision=decision,

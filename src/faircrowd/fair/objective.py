@@ -16,7 +16,7 @@ from faircrowd.errors import OptionError
 from faircrowd.fair.problem import Problem
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Gain", "expected_f1", "make_gain"]
+__all__ = ["Gain", "expected_f1", "f1_bound", "f1_gain", "make_gain"]
 
 
 class Gain(NamedTuple):
@@ -58,6 +58,15 @@ def make_gain(objective: Any, n_classes: int) -> Gain:
 def f1_gain(ratio: float) -> Gain:
     """Return the gain 2p - ratio of label 1, whose best labelling raises F1 above ``ratio`` if any does."""
     return Gain("f1", np.array([[0.0, 0.0], [0.0, 2.0]]), np.array([0.0, -ratio]))
+
+
+def f1_bound(problem: Problem, ratio: float, bound: float) -> float:
+    """Return a bound on F1 from one on the gain 2p - ratio.
+
+    If no labelling gains more than b, none has F1 above ratio + (b - ratio mean(p)) / mean(p).
+    """
+    mean = float(np.average(problem.posterior[:, 1], weights=problem.weights))
+    return ratio + max(bound - ratio * mean, 0.0) / mean if mean > 0 else ratio
 
 
 def expected_f1(problem: Problem, labels: Codes | NDArray[np.float64]) -> float:

@@ -73,6 +73,17 @@ class Problem:
             return np.asarray(codes, dtype=np.int64)
         return self.style.series({"task": self.tasks}, "agg_label", ("label", self.classes.take(codes)))
 
+    @property
+    def probas(self) -> Any:
+        """The posterior as it came: a frame, or an array."""
+        return self.frame(self.posterior)
+
+    def frame(self, values: NDArray[np.float64]) -> Any:
+        """Return numbers a task and class as an aggregator gives them; an array for an array."""
+        if self.as_array:
+            return values
+        return self.style.frame({"task": self.tasks}, self.classes, values, columns_name="label")
+
     def ordered(self, rows: NDArray[np.int64], random_state: int, *first: NDArray[Any]) -> NDArray[np.int64]:
         """Order tasks by the given keys; equal ones by more evidence, then by the seeded hash of their ids."""
         evidence = np.zeros(rows.size) if self.evidence is None else -self.evidence[rows]

@@ -39,19 +39,21 @@ class Relaxed:
     solver: str
 
 
-def solve_relaxed(atoms: Atoms, group_mass: NDArray[np.float64], epsilon: float) -> Relaxed:
+def solve_relaxed(
+    atoms: Atoms, group_mass: NDArray[np.float64], epsilon: float, start: NDArray[np.float64] | None = None
+) -> Relaxed:
     """Solve over atoms.
 
     Few atoms go to the linear program whole. Of many, the minimum of the smoothed dual tells the labels that
     can be optimal; atoms with one such label are decided, the program is solved over the rest, and its
     multipliers are checked on all atoms: if value and bound differ, more labels are kept and the program is
-    solved again.
+    solved again. ``start`` may hold the multipliers of a near epsilon.
     """
     n_atoms, n_classes = atoms.gains.shape
     if n_atoms <= _FEW:
         allowed = np.ones((n_atoms, n_classes), dtype=bool)
         return _restricted(atoms, group_mass, epsilon, allowed, f"linear program over {n_atoms:,} atoms")
-    near = smoothed_multipliers(atoms, group_mass, epsilon)
+    near = smoothed_multipliers(atoms, group_mass, epsilon, start)
     width = _FIRST_WIDTH
     best: Relaxed | None = None
     while True:

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
-from faircrowd.fair.hashing import task_keys, uniforms
+from faircrowd.fair.hashing import draw, task_keys, uniforms
 from faircrowd.fair.problem import Problem, read_posterior
 from faircrowd.fair.sql import case_expression
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.naming import value_name
+from faircrowd.votes.plain import from_plain, to_plain
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["FairRule"]
@@ -78,28 +79,29 @@ class FairRule:
         """Return the score of each task and class."""
         return np.asarray(posterior @ self.gain_matrix + self.gain_offset - self.prices[group])
 
-    def label_codes(
-        self, posterior: NDArray[np.float64], group: Codes, tasks: Vocabulary, own: Codes | None = None
-    ) -> Codes:
-        """Label tasks; ties go by weight and the hash of the task's id, to ``own`` where no weight is known."""
+    def law(self, posterior: NDArray[np.float64], group: Codes, own: Codes | None = None) -> NDArray[np.float64]:
+        """Return the probability of each label, a task and class.
+
+        Tied classes have the weights of the rule; where it knows none, ``own`` (or the first of them) wins.
+        """
         scores = self.scores(posterior, group)
         tied = scores >= scores.max(axis=1, keepdims=True) - _TIE
-        labels: Codes = np.argmax(scores, axis=1).astype(np.int32)
+        first = np.argmax(scores, axis=1) if own is None else np.where(tied[_rows(own), own], own, tied.argmax(axis=1))
+        chances = np.zeros(scores.shape)
+        chances[_rows(first), first] = 1.0
         several = np.flatnonzero(tied.sum(axis=1) > 1)
-        if several.size:
-            drawn = uniforms(task_keys(tasks, several, self.random_state))
-            for row, u in zip(several, drawn, strict=True):
-                members = tuple(np.flatnonzero(tied[row]).tolist())
-                weights = self.ties.get((int(group[row]), members))
-                if weights is not None:
-                    place = int(np.searchsorted(np.cumsum(weights), u, side="right"))
-                    labels[row] = members[min(place, len(members) - 1)]
-                elif own is not None and tied[row, own[row]]:
-                    labels[row] = own[row]
-        return labels
+        kinds, kind = np.unique(np.column_stack([group[several], tied[several]]), axis=0, return_inverse=True)
+        for number, (a, *marks) in enumerate(kinds.tolist()):
+            members = np.flatnonzero(marks)
+            weights = self.ties.get((a, tuple(members.tolist())))
+            if weights is not None:
+                chances[several[kind.ravel() == number]] = np.bincount(members, weights, len(marks))
+        return chances
 
     def predict(self, posterior: Any, sensitive_features: Any, *, unknown: str = "error") -> Any:
         """Label new tasks from a posterior (a frame or an array, as for ``make_fair``) and their groups.
+
+        A choice among tied classes depends on ``random_state`` and the task's id alone.
 
         Parameters
         ----------
@@ -109,8 +111,27 @@ class FairRule:
         """
         return self.predict_problem(read_posterior(posterior, sensitive_features, one_group_will_do=True), unknown)
 
+    def predict_proba(self, posterior: Any, sensitive_features: Any, *, unknown: str = "error") -> Any:
+        """Return the probability of each label under the rule: 0 or 1, but where classes are tied."""
+        problem = read_posterior(posterior, sensitive_features, one_group_will_do=True)
+        chances, column = self._problem_law(problem, unknown)
+        return problem.frame(chances[:, column])
+
     def predict_problem(self, problem: Problem, unknown: str = "error") -> Any:
         """Label the tasks of a problem."""
+        return problem.labels(self.label_codes(problem, unknown))
+
+    def label_codes(self, problem: Problem, unknown: str = "error") -> Codes:
+        """Return the class of each task of a problem."""
+        chances, column = self._problem_law(problem, unknown)
+        return np.argsort(column).astype(np.int32)[draw(problem.tasks, chances, self.random_state)]
+
+    def group_codes(self, problem: Problem) -> Codes:
+        """Return the group of each task of a problem as the rule numbers them, -1 where it does not know it."""
+        return Vocabulary.of(list(self.groups)).code_of(problem.groups.values)[problem.group]
+
+    def _problem_law(self, problem: Problem, unknown: str) -> tuple[NDArray[np.float64], Codes]:
+        """Return the probability of each label, in the order of the rule's classes, and the problem's columns there."""
         check_choice("unknown", unknown, ("error", "own"))
         column = Vocabulary.of(list(self.classes)).code_of(problem.classes.values)
         if problem.n_classes != len(self.classes) or (column < 0).any():
@@ -119,7 +140,7 @@ class FairRule:
             )
         posterior = np.empty_like(problem.posterior)
         posterior[:, column] = problem.posterior
-        group = Vocabulary.of(list(self.groups)).code_of(problem.groups.values)[problem.group]
+        group = self.group_codes(problem)
         strange = group < 0
         if strange.any():
             names = few(problem.groups.some(np.unique(problem.group[strange])[:5]))
@@ -132,11 +153,9 @@ class FairRule:
                 f"{int(strange.sum()):,} tasks of unknown groups ({names}) got the aggregator's own label.", DataWarning
             )
         own = column[problem.own]
-        labels = self.label_codes(posterior, np.where(strange, 0, group).astype(np.int32), problem.tasks, own)
-        labels = np.where(strange, own, labels)
-        back = np.empty(len(self.classes), dtype=np.int64)
-        back[column] = np.arange(len(self.classes))
-        return problem.labels(back[labels].astype(np.int32))
+        chances = self.law(posterior, np.where(strange, 0, group).astype(np.int32), own)
+        chances[strange] = np.eye(len(self.classes))[own[strange]]
+        return chances, column
 
     def to_json(self) -> str:
         """Return the rule as JSON; ``from_json`` reads it back, the same to the last bit."""
@@ -144,8 +163,8 @@ class FairRule:
             {
                 "schema": _SCHEMA,
                 "kind": "faircrowd.FairRule",
-                "classes": list(self.classes),
-                "groups": [list(g) if isinstance(g, tuple) else g for g in self.groups],
+                "classes": to_plain(self.classes),
+                "groups": to_plain(self.groups),
                 "epsilon": self.epsilon,
                 "random_state": self.random_state,
                 "prices": self.prices.tolist(),
@@ -202,8 +221,8 @@ class FairRule:
             if read["schema"] > _SCHEMA:
                 raise InputError(f"This rule has schema {read['schema']}, newer than {_SCHEMA}; update faircrowd.")
             rule = cls(
-                classes=tuple(read["classes"]),
-                groups=tuple(tuple(g) if isinstance(g, list) else g for g in read["groups"]),
+                classes=tuple(from_plain(read["classes"])),
+                groups=tuple(from_plain(read["groups"])),
                 prices=np.asarray(read["prices"], dtype=np.float64),
                 gain_matrix=np.asarray(read["gain_matrix"], dtype=np.float64),
                 gain_offset=np.asarray(read["gain_offset"], dtype=np.float64),
@@ -216,10 +235,18 @@ class FairRule:
             if isinstance(error, InputError):
                 raise
             raise InputError(f"This is no rule of faircrowd ({type(error).__name__}: {error}).") from None
-        n_groups, n_classes = len(rule.groups), len(rule.classes)
-        if rule.prices.shape != (n_groups, n_classes) or rule.gain_matrix.shape != (n_classes, n_classes):
-            raise InputError("This rule's numbers do not fit its classes and groups; it was edited or cut.")
+        rule._check()
         return rule
+
+    def _check(self) -> None:
+        n_groups, n_classes = len(self.groups), len(self.classes)
+        shapes = [table.shape for table in (self.prices, self.gain_matrix, self.gain_offset, self.shares)]
+        fits = shapes == [(n_groups, n_classes), (n_classes, n_classes), (n_classes,), (n_groups,)]
+        for (group, members), weights in self.ties.items():
+            fits &= 0 <= group < n_groups and len(members) == len(weights)
+            fits &= all(isinstance(member, int) and 0 <= member < n_classes for member in members)
+        if not fits or not all(np.isfinite(table).all() for table in (self.prices, self.gain_matrix)):
+            raise InputError("This rule's numbers do not fit its classes and groups; it was edited or cut.")
 
     def __str__(self) -> str:
         names = [value_name(name) for name in self.groups]
@@ -232,3 +259,7 @@ class FairRule:
                 prices = ", ".join(f"{c!s} {0.0 - p:+.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))
                 lines.append(f"  group {name!s}: highest of gain and {prices}")
         return "\n".join(lines)
+
+
+def _rows(codes: Codes | NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.arange(codes.size)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from faircrowd.fair.atoms import Atoms, merge
 from faircrowd.fair.binary import counted_labels, sort_groups, split_probabilities
 from faircrowd.fair.dual import prices_of
-from faircrowd.fair.hashing import task_keys, uniforms
-from faircrowd.fair.objective import Gain, expected_f1, f1_gain
+from faircrowd.fair.hashing import draw
+from faircrowd.fair.objective import Gain, expected_f1, f1_bound, f1_gain
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.rounding import round_counts
@@ -40,8 +40,8 @@ class Solved:
         Weights of tied classes, a group and set of classes.
     gain : Gain
         The gain that was maximised last.
-    bound : float
-        On the objective.
+    bound, dual_bound : float
+        On the objective: the best that was proved, and what the multipliers alone prove.
     optimal : bool
     solver : str
     """
@@ -52,6 +52,7 @@ class Solved:
     ties: Ties
     gain: Gain
     bound: float
+    dual_bound: float
     optimal: bool
     solver: str
 
@@ -88,10 +89,8 @@ def _solve_f1(problem: Problem, epsilon: float, decision: str, random_state: int
             break
         ratio = reached
     assert solved is not None  # noqa: S101 - at least one step
-    # With gain 2p - r no labelling is worth more than b; so none has F1 above r + (b - r mean(p)) / mean(p).
-    mean = float(np.average(problem.posterior[:, 1], weights=problem.weights))
-    bound = ratio + max(solved.bound - ratio * mean, 0.0) / mean if mean > 0 else ratio
-    return replace(solved, bound=bound, solver=f"Dinkelbach over {solved.solver}")
+    bound, dual_bound = (f1_bound(problem, ratio, found) for found in (solved.bound, solved.dual_bound))
+    return replace(solved, bound=bound, dual_bound=dual_bound, solver=f"Dinkelbach over {solved.solver}")
 
 
 def _solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
@@ -108,7 +107,7 @@ def _solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: st
     if decision == "deterministic":
         labels = counted_labels(problem, found, epsilon, random_state)
     else:
-        labels = _drawn(problem, split_probabilities(problem, found, split), random_state)
+        labels = draw(problem.tasks, split_probabilities(problem, found, split), random_state)
     solver = "one sort of each group, exact"
     exact = decision == "deterministic" and problem.weights is None
     return Solved(
@@ -117,6 +116,7 @@ def _solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: st
         multipliers,
         ties,
         gain,
+        found.base + split.bound,
         found.base + split.bound,
         exact or decision != "deterministic",
         solver,
@@ -136,13 +136,13 @@ def _solve_program(
         value = float(np.average(gains[np.arange(labels.size), labels], weights=problem.weights))
         zero = np.zeros((problem.n_groups, problem.n_classes))
         one_hot = np.eye(problem.n_classes)
-        return Solved(labels, lambda: one_hot[labels], zero, {}, gain, value, True, "nothing to change")
+        return Solved(labels, lambda: one_hot[labels], zero, {}, gain, value, value, True, "nothing to change")
     relaxed = solve_relaxed(atoms, mass, epsilon)
     fractions = relaxed.fractions[of_task]
     ties = _tie_weights(atoms, mass, relaxed)
     bound, solver, optimal = relaxed.bound, relaxed.solver, decision != "deterministic"
     if decision == "randomized":
-        labels = _drawn(problem, fractions, random_state)
+        labels = draw(problem.tasks, fractions, random_state)
     elif problem.weights is not None:  # whole counts mean nothing where tasks weigh differently
         labels = np.argmax(fractions, axis=1).astype(np.int32)
     elif strict:
@@ -152,7 +152,7 @@ def _solve_program(
         bound, solver, optimal = kept.bound, f"{solver}, then integer program", kept.bound - value <= 1e-9
     else:
         labels = _spread(problem, of_task, round_counts(atoms, mass, relaxed, epsilon), random_state)
-    return Solved(labels, lambda: fractions, relaxed.multipliers, ties, gain, bound, optimal, solver)
+    return Solved(labels, lambda: fractions, relaxed.multipliers, ties, gain, bound, relaxed.bound, optimal, solver)
 
 
 def _spread(problem: Problem, of_task: NDArray[np.int64], counts: NDArray[np.int64], random_state: int) -> Codes:
@@ -170,16 +170,6 @@ def _spread(problem: Problem, of_task: NDArray[np.int64], counts: NDArray[np.int
         order = [own, *(k for k in range(problem.n_classes) if k != own)]
         given = np.repeat(order, counts[atom][order])
         labels[rows[start : start + given.size]] = given
-    return labels
-
-
-def _drawn(problem: Problem, fractions: NDArray[np.float64], random_state: int) -> Codes:
-    """Draw labels with these probabilities; a draw depends on the seed and the task's id alone, as in the rule."""
-    labels: Codes = np.argmax(fractions, axis=1).astype(np.int32)
-    unsure = np.flatnonzero(fractions.max(axis=1) < 1.0)
-    u = uniforms(task_keys(problem.tasks, unsure, random_state))
-    steps = np.cumsum(fractions[unsure], axis=1)
-    labels[unsure] = np.minimum((u[:, None] >= steps).sum(axis=1), fractions.shape[1] - 1)
     return labels
 
 

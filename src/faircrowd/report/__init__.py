@@ -3,6 +3,7 @@
 from faircrowd.report.fairness import fair_lines
 from faircrowd.report.files import OutputFolder
 from faircrowd.report.labels import labels_table, workers_table
+from faircrowd.report.models import save_model
 from faircrowd.report.summary import Summary, summarise
 
-__all__ = ["OutputFolder", "Summary", "fair_lines", "labels_table", "summarise", "workers_table"]
+__all__ = ["OutputFolder", "Summary", "fair_lines", "labels_table", "save_model", "summarise", "workers_table"]

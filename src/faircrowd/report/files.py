@@ -39,6 +39,7 @@ class OutputFolder:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._pending: dict[str, Path] = {}
+        self._stale: set[str] = set()
 
     def __enter__(self) -> Self:
         self._made: list[Path] = []
@@ -77,6 +78,8 @@ class OutputFolder:
                 raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
         for name, pending in self._pending.items():
             os.replace(pending, self.path / name)
+        for name in self._stale - set(self._pending):
+            (self.path / name).unlink(missing_ok=True)
 
     def _remove_made(self) -> None:
         for folder in self._made:
@@ -85,6 +88,10 @@ class OutputFolder:
 
     def _failed(self, error: OSError) -> FileError:
         return FileError(f"{self.path} cannot be written: {error.strerror or error}.")
+
+    def forget(self, *names: str) -> None:
+        """Remove these files of an older run when the new ones appear, unless they are among them."""
+        self._stale.update(names)
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a value as JSON; a small one on one line."""
@@ -96,6 +103,10 @@ class OutputFolder:
     def write_text(self, name: str, text: str) -> None:
         """Write a text as it is."""
         self._new(name).write_text(text, encoding="utf-8")
+
+    def write_bytes(self, name: str, content: bytes) -> None:
+        """Write bytes as they are."""
+        self._new(name).write_bytes(content)
 
     def write_csv(self, name: str, table: pa.Table) -> None:
         """Write a table as CSV. A text that a spreadsheet would run as a formula gets a leading apostrophe."""

@@ -1,20 +1,18 @@
-"""What is known of tasks and workers besides the votes: sensitive groups, true labels, numbers."""
+"""What is known of tasks besides the votes: sensitive groups, true labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.errors import InputError
 from faircrowd.votes.encode import encode, keep_used
-from faircrowd.votes.facts import find_facts, from_table
-from faircrowd.votes.frames import find_column, is_frame, names_of
+from faircrowd.votes.facts import find_facts
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
 
-__all__ = ["attach_groups", "gold_codes", "gold_pairs", "groups_of", "truth_codes", "values_by"]
+__all__ = ["attach_groups", "gold_codes", "gold_pairs", "groups_of", "truth_codes"]
 
 
 def attach_groups(
@@ -158,25 +156,6 @@ def gold_pairs(table: VoteTable, true_labels: Any) -> tuple[Codes, Codes, Vocabu
         classes = encode(as_objects([*classes.to_list(), *new]))[1]
         found = classes.code_of(truths.values)
     return place, found[codes], classes
-
-
-def values_by(vocabulary: Vocabulary, given: Any, role: str = "worker") -> NDArray[np.float64]:
-    """Return the number given for each value of a vocabulary, by a Series, dict or frame; NaN where none is."""
-    out = np.full(len(vocabulary), np.nan)
-    if given is None:
-        return out
-    if not isinstance(given, Mapping) and is_frame(given):
-        keyed = find_column(role, names_of(given), where="the table")
-        key, (column, *_) = from_table(given, keyed, None, "the table", None)
-    else:
-        key, (column,) = find_facts(given, None, None, None)
-    place = vocabulary.code_of(key)
-    try:
-        numbers = np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"The values given by {role} must be numbers.") from None
-    out[place[place >= 0]] = numbers[place >= 0]
-    return out
 
 
 def _intersect(coded: Sequence[tuple[Codes, Vocabulary]]) -> tuple[Codes, Vocabulary]:

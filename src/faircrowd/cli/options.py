@@ -1,0 +1,59 @@
+"""Arguments and options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "METHODS",
+    "AsJson",
+    "ByGroup",
+    "Delimiter",
+    "Gold",
+    "Group",
+    "Label",
+    "Method",
+    "NIter",
+    "Objective",
+    "OnDuplicate",
+    "OnMissing",
+    "OutFolder",
+    "RandomState",
+    "Task",
+    "Tasks",
+    "Ties",
+    "Tol",
+    "Truth",
+    "Votes",
+    "Worker",
+]
+
+METHODS = ("majority", "wawa", "zero-based", "gold-majority", "dawid-skene", "one-coin", "glad", "bayes")
+
+Votes = Annotated[Path, typer.Argument(help="Votes, a row each: .csv, .tsv, .jsonl (also compressed) or .parquet.")]
+OutFolder = Annotated[Path, typer.Option(help="Folder for the results.")]
+Method = Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")]
+Tasks = Annotated[Path | None, typer.Option(help="Table with a row per task: groups, truth, gold.")]
+Group = Annotated[
+    list[str] | None,
+    typer.Option(help="Column with the sensitive group, of the tasks or the votes; several intersect."),
+]
+Truth = Annotated[
+    str | None,
+    typer.Option(help="Column of the tasks with true labels to score by (bayes, gold-majority learn from it)."),
+]
+Gold = Annotated[str | None, typer.Option(help="Column of the tasks with known labels to learn from.")]
+ByGroup = Annotated[bool, typer.Option(help="Dawid-Skene, one-coin: learn each worker in each group.")]
+Task = Annotated[str | None, typer.Option(help="Name of the task column.")]
+Worker = Annotated[str | None, typer.Option(help="Name of the worker column.")]
+Label = Annotated[str | None, typer.Option(help="Name of the label column.")]
+Delimiter = Annotated[str | None, typer.Option(help="Separator of a text file.")]
+OnDuplicate = Annotated[str, typer.Option(help="A worker's repeated votes: last, first, all, error.")]
+OnMissing = Annotated[str, typer.Option(help="Rows that lack a value: drop, error.")]
+Ties = Annotated[str, typer.Option(help="A tie goes to the first or the last class in order.")]
+NIter = Annotated[int | None, typer.Option(help="Most rounds of an iterative method.")]
+Tol = Annotated[float | None, typer.Option(help="Rise of the objective per vote at which to stop.")]
+Objective = Annotated[str, typer.Option(help="What fair labels maximise: accuracy, f1.")]
+RandomState = Annotated[int, typer.Option(help="Seed of ties between equal tasks, and of draws.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]

@@ -1,0 +1,129 @@
+"""A rule on new tasks, and what every epsilon would cost."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import faircrowd as fc
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two batches of one crowd's votes: a, labelled fairly, and b, which is new."""
+    folder = tmp_path_factory.mktemp("apply")
+    drawn = fc.simulate_crowd(600, 20, random_state=5)
+    names = drawn.sensitive_features.map({0: "left", 1: "right"})
+    for name, tasks in {"a": range(400), "b": range(400, 600)}.items():
+        drawn.votes[drawn.votes["task"].isin(tasks)].to_csv(folder / f"{name}.csv", index=False)
+        names.loc[tasks].rename("side").rename_axis("task").to_csv(folder / f"{name}_tasks.csv")
+    from faircrowd.cli.app import run
+
+    given = ["aggregate", folder / "a.csv", "--tasks", folder / "a_tasks.csv", "--group", "side", "--by-group"]
+    assert run([*map(str, given), "--epsilon", "0.05", "--out", str(folder / "run")]) == 0
+    return folder
+
+
+def test_apply_does_what_python_does(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    out = tmp_path / "deep" / "new.csv"
+    code, said, err = faircrowd(
+        "apply", crowd / "run" / "rule.json", crowd / "b.csv", "--tasks", crowd / "b_tasks.csv", "--out", out
+    )
+    assert (code, err) == (0, "")
+    sides = {name: pd.read_csv(crowd / f"{name}_tasks.csv", index_col="task")["side"] for name in "ab"}
+    fair = fc.FairCrowd(fc.DawidSkene(by_group=True), epsilon=0.05)
+    fair.fit(crowd / "a.csv", sensitive_features=sides["a"])
+    expected = fair.predict(crowd / "b.csv", sensitive_features=sides["b"])
+    labels = pd.read_csv(out, index_col="task")
+    assert labels["label"].to_dict() == expected.to_dict()
+    assert (labels["changed"] == (labels["label"] != labels["label_before"])).all()
+    rates = labels["label"].groupby(labels["group"]).mean()
+    assert f"gap     {abs(rates['left'] - rates['right']):.3f} on these tasks" in said
+    posterior = fair.predict_proba(crowd / "b.csv", sensitive_features=sides["b"])
+    pd.testing.assert_series_equal(labels["posterior_1"], posterior[1], check_names=False, check_index_type=False)
+    code, said, _ = faircrowd(
+        "apply", crowd / "run" / "rule.json", crowd / "b.csv", "--tasks", crowd / "b_tasks.csv", "--out", out, "--json"
+    )
+    assert json.loads(said)["changed"] == labels["changed"].sum()
+
+
+def test_strangers_are_said(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    votes, tasks = pd.read_csv(crowd / "b.csv"), pd.read_csv(crowd / "b_tasks.csv")
+    votes.loc[votes.index[:40], "worker"] = 999
+    tasks.loc[tasks.index[:7], "side"] = "middle"
+    votes.to_csv(tmp_path / "b.csv", index=False)
+    tasks.to_csv(tmp_path / "t.csv", index=False)
+    given = (
+        crowd / "run" / "rule.json",
+        tmp_path / "b.csv",
+        "--tasks",
+        tmp_path / "t.csv",
+        "--out",
+        tmp_path / "o.csv",
+    )
+    code, _, err = faircrowd("apply", *given)
+    assert code == 2
+    assert "groups that were not seen in fit: ['middle']" in err
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_unknown_groups_by_a_model_without_groups(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    base = ("aggregate", crowd / "a.csv", "--tasks", crowd / "a_tasks.csv", "--group", "side", "--method", "majority")
+    assert faircrowd(*base, "--epsilon", "0.05", "--out", tmp_path / "run")[0] == 0
+    tasks = pd.read_csv(crowd / "b_tasks.csv")
+    tasks.loc[tasks.index[:7], "side"] = "middle"
+    tasks.to_csv(tmp_path / "t.csv", index=False)
+    given = ("apply", tmp_path / "run" / "rule.json", crowd / "b.csv", "--tasks", tmp_path / "t.csv")
+    code, _, err = faircrowd(*given, "--out", tmp_path / "o.csv")
+    assert code == 2
+    assert "7 tasks are of groups that the rule does not know: 'middle'" in err
+    code, said, _ = faircrowd(*given, "--out", tmp_path / "o.csv", "--unknown", "own", "--json")
+    assert code == 0
+    assert json.loads(said)["tasks_of_unknown_groups"] == 7
+    labels = pd.read_csv(tmp_path / "o.csv")
+    assert not labels.loc[labels["group"] == "middle", "changed"].any()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rule": "nowhere.json"}, "nowhere.json cannot be read"),
+        ({"rule": "run/labels.csv"}, "no rule of faircrowd"),
+        ({"out": "."}, "is a folder; name a file"),
+        ({"out": "b.csv"}, "would overwrite the input"),
+        ({"votes": "b_tasks.csv"}, "No column 'worker'"),
+        ({"more": ["--group", "sode"]}, "No column 'sode'"),
+        ({"more": ["--unknown", "maybe"]}, "--unknown maybe is not known"),
+    ],
+)
+def test_bad_input(change: dict, message: str, crowd: Path, faircrowd: Run) -> None:
+    at = {"rule": "run/rule.json", "votes": "b.csv", "out": "o.csv", "more": [], **change}
+    arguments = ["apply", crowd / at["rule"], crowd / at["votes"], "--tasks", crowd / "b_tasks.csv"]
+    code, out, err = faircrowd(*arguments, "--out", crowd / at["out"], *at["more"])
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (crowd / "o.csv").exists()
+
+
+def test_frontier(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    given = ("frontier", crowd / "a.csv", "--tasks", crowd / "a_tasks.csv", "--group", "side", "--by-group")
+    code, said, err = faircrowd(*given, "--out", tmp_path / "f")
+    assert (code, err) == (0, "")
+    assert "The whole frontier, exact" in said
+    path = pd.read_csv(tmp_path / "f" / "frontier.csv")
+    sides = pd.read_csv(crowd / "a_tasks.csv", index_col="task")["side"]
+    fair = fc.FairCrowd(fc.DawidSkene(by_group=True)).fit(crowd / "a.csv", sensitive_features=sides)
+    assert path["expected_accuracy"].tolist() == pytest.approx(fair.frontier_.accuracy.tolist())
+    assert (tmp_path / "f" / "frontier.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "f" / "frontier.svg").read_text()
+    code, said, _ = faircrowd(*given, "--out", tmp_path / "f", "--json", "--objective", "f1")
+    points = json.loads(said)["points"]
+    assert [point["gap"] for point in points] == sorted(point["gap"] for point in points)
+    assert [point["value"] for point in points] == sorted(point["value"] for point in points)
+    code, _, err = faircrowd("frontier", crowd / "a.csv", "--out", tmp_path / "g")
+    assert code == 2
+    assert "give --group COLUMN" in err
