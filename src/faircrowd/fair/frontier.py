@@ -1,6 +1,6 @@
 """Every epsilon at once: how gap, objective and changed labels trade off."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,12 +13,12 @@ from faircrowd.fair.atoms import merge
 from faircrowd.fair.binary import sort_groups
 from faircrowd.fair.objective import Gain, expected_f1
 from faircrowd.fair.problem import Problem
-from faircrowd.fair.relaxed import Relaxed, solve_relaxed
+from faircrowd.fair.relaxed import solve_relaxed
 from faircrowd.fair.solve import solve
 from faircrowd.fair.threshold import Side
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Frontier", "FrontierPoint", "trace_frontier"]
+__all__ = ["Frontier", "FrontierPoint", "Solution", "sweep", "trace_frontier"]
 
 _POINTS = 21
 
@@ -75,11 +75,9 @@ class Frontier:
 
 def trace_frontier(problem: Problem, gain: Gain, random_state: int) -> Frontier:
     """Trace the whole frontier: exactly for two classes and groups, else by a sweep of certified solutions."""
-    if gain.name == "f1":
-        return _sweep(_f1_points(problem, gain, random_state))
-    if problem.n_classes == 2 and problem.n_groups == 2:
+    if gain.name != "f1" and problem.n_classes == 2 and problem.n_groups == 2:
         return _exact(problem, gain, random_state)
-    return _sweep(_points(problem, gain))
+    return _traced(problem, sweep(problem, gain, random_state))
 
 
 def _exact(problem: Problem, gain: Gain, random_state: int) -> Frontier:
@@ -105,37 +103,62 @@ def _accuracy_gained(side: Side, gain: Gain) -> NDArray[np.float64]:
     return np.concatenate([[0.0], np.cumsum(side.share * np.diff(side.rates) * (2 * p - 1))])
 
 
-def _sweep(points: Iterator[tuple[float, Relaxed, float, float]]) -> Frontier:
-    rows = [(gap, at.value, changed, accuracy, at.bound - at.value) for gap, at, changed, accuracy in points]
-    gap, value, changed, accuracy, short = np.array(rows).T
-    return Frontier(gap, value, changed, accuracy, float(short.max()), exact=False)
+class Solution(NamedTuple):
+    """The best labelling with a coin for one epsilon.
+
+    Attributes
+    ----------
+    epsilon : float
+    law : ndarray, shape (n_tasks, n_classes)
+        Probability of each label.
+    free : ndarray of int32, shape (n_tasks,)
+        The labels without a constraint.
+    multipliers : ndarray, shape (n_groups, n_classes)
+    gain : Gain
+    value, bound : float
+    """
+
+    epsilon: float
+    law: NDArray[np.float64]
+    free: Codes
+    multipliers: NDArray[np.float64]
+    gain: Gain
+    value: float
+    bound: float
 
 
-def _points(problem: Problem, gain: Gain) -> Iterator[tuple[float, Relaxed, float, float]]:
-    """Solve for falling epsilons, each from the multipliers of the last."""
+def _traced(problem: Problem, solutions: Iterator[Solution]) -> Frontier:
+    weights = np.ones(problem.group.size) if problem.weights is None else problem.weights
+    rows = []
+    for at in solutions:
+        accuracy = float(weights @ (at.law * problem.posterior).sum(axis=1) / weights.sum())
+        changed = float((1.0 - np.take_along_axis(at.law, at.free[:, None].astype(np.int64), axis=1)).sum())
+        rows.append((at.epsilon, at.value, changed, accuracy, at.bound - at.value))
+    gap, value, changes, accuracies, short = np.array(rows).T
+    return Frontier(gap, value, changes, accuracies, float(short.max()), exact=False)
+
+
+def sweep(
+    problem: Problem, gain: Gain, random_state: int, epsilons: Sequence[float] | None = None
+) -> Iterator[Solution]:
+    """Solve for falling epsilons (by default spread evenly over the gap), each from the multipliers of the last."""
+    if gain.name == "f1":
+        free = solve(problem, gain, 1.0, "randomized", random_state).labels
+        for epsilon in _epsilons(problem, free) if epsilons is None else epsilons:
+            solved = solve(problem, gain, epsilon, "randomized", random_state)
+            value = expected_f1(problem, solved.probabilities[:, 1])
+            law = solved.probabilities
+            yield Solution(epsilon, law, free, solved.multipliers, solved.gain, value, solved.bound)
+        return
     gains, mass = gain.of(problem.posterior), problem.group_weights()
     atoms = merge(gains, problem.group, problem.weights)
-    best = problem.own if gain.is_accuracy else np.argmax(gains, axis=1).astype(np.int32)
-    weights = np.ones(best.size) if problem.weights is None else problem.weights
-    rows = np.arange(best.size)
+    free = problem.own if gain.is_accuracy else np.argmax(gains, axis=1).astype(np.int32)
     start = None
-    for epsilon in _epsilons(problem, best):
-        relaxed = solve_relaxed(atoms, mass, epsilon, start)
-        start = relaxed.multipliers
-        law = relaxed.fractions if atoms.of_task is None else relaxed.fractions[atoms.of_task]
-        accuracy = float(weights @ (law * problem.posterior).sum(axis=1) / weights.sum())
-        yield epsilon, relaxed, float((1.0 - law[rows, best]).sum()), accuracy
-
-
-def _f1_points(problem: Problem, gain: Gain, random_state: int) -> Iterator[tuple[float, Relaxed, float, float]]:
-    free = solve(problem, gain, 1.0, "randomized", random_state).labels
-    weights = np.ones(free.size) if problem.weights is None else problem.weights
-    for epsilon in _epsilons(problem, free):
-        solved = solve(problem, gain, epsilon, "randomized", random_state)
-        law = solved.probabilities
-        reached = Relaxed(law, solved.multipliers, expected_f1(problem, law[:, 1]), solved.bound, solved.solver)
-        accuracy = float(weights @ (law * problem.posterior).sum(axis=1) / weights.sum())
-        yield epsilon, reached, float((1.0 - law[np.arange(free.size), free]).sum()), accuracy
+    for epsilon in _epsilons(problem, free) if epsilons is None else epsilons:
+        found = solve_relaxed(atoms, mass, epsilon, start)
+        start = found.multipliers
+        law = found.fractions if atoms.of_task is None else found.fractions[atoms.of_task]
+        yield Solution(epsilon, law, free, found.multipliers, gain, found.value, found.bound)
 
 
 def _epsilons(problem: Problem, labels: Codes) -> list[float]:

@@ -17,7 +17,7 @@ from faircrowd.votes.naming import value_name
 from faircrowd.votes.plain import from_plain, to_plain
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["FairRule"]
+__all__ = ["FairRule", "thresholds_of"]
 
 _SCHEMA = 1
 _TIE = 1e-12
@@ -67,13 +67,7 @@ class FairRule:
     @property
     def thresholds(self) -> NDArray[np.float64] | None:
         """Two classes: the posterior of the second above which a group's task gets it; None for more classes."""
-        if len(self.classes) != 2:
-            return None
-        # Label 1 wins where p (M11 - M10) + (1 - p)(M01 - M00) + b1 - b0 > price1 - price0.
-        slope_1 = self.gain_matrix[1, 1] - self.gain_matrix[1, 0]
-        slope_0 = self.gain_matrix[0, 1] - self.gain_matrix[0, 0]
-        away = self.prices[:, 1] - self.prices[:, 0] - (self.gain_offset[1] - self.gain_offset[0]) - slope_0
-        return np.asarray(away / (slope_1 - slope_0))
+        return thresholds_of(self.prices, self.gain_matrix, self.gain_offset) if len(self.classes) == 2 else None
 
     def scores(self, posterior: NDArray[np.float64], group: Codes) -> NDArray[np.float64]:
         """Return the score of each task and class."""
@@ -259,6 +253,17 @@ class FairRule:
                 prices = ", ".join(f"{c!s} {0.0 - p:+.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))
                 lines.append(f"  group {name!s}: highest of gain and {prices}")
         return "\n".join(lines)
+
+
+def thresholds_of(
+    prices: NDArray[np.float64], gain_matrix: NDArray[np.float64], gain_offset: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Two classes: return the posterior of the second above which a group's task gets it."""
+    # Label 1 wins where p (M11 - M10) + (1 - p)(M01 - M00) + b1 - b0 > price1 - price0.
+    slope_1 = gain_matrix[1, 1] - gain_matrix[1, 0]
+    slope_0 = gain_matrix[0, 1] - gain_matrix[0, 0]
+    away = prices[:, 1] - prices[:, 0] - (gain_offset[1] - gain_offset[0]) - slope_0
+    return np.asarray(away / (slope_1 - slope_0))
 
 
 def _rows(codes: Codes | NDArray[np.int64]) -> NDArray[np.int64]:

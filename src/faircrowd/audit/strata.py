@@ -1,0 +1,106 @@
+"""Gaps within strata: whether groups are treated alike among tasks that are alike."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faircrowd.audit.columns import cross, read_features, warn_of_order
+from faircrowd.audit.rates import read_sample, tally
+from faircrowd.audit.table import shown, style_of
+from faircrowd.fair.certificate import gap_of
+
+__all__ = ["ConditionalGaps", "conditional_gaps"]
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalGaps:
+    """Gaps between groups within strata, beside the gap over all rows.
+
+    Attributes
+    ----------
+    gap : float
+        The demographic-parity gap over all rows.
+    mean : float
+        Mean of the gaps within strata, weighted by rows. NaN if no stratum holds two groups.
+    largest : float
+        The largest of them.
+    compared : int
+        Rows in strata with two groups or more: the gaps within strata speak of these.
+    silent : int
+        Rows in strata with one group only, which say nothing about groups.
+    strata : frame
+        A row a stratum: ``stratum``, ``count``, ``groups`` (how many it holds), ``smallest`` (rows of its smallest
+        group: a gap between few rows is mostly chance), ``gap`` (NaN if it holds one group only), and ``note``:
+        "compared", or "says nothing" of a stratum with one group.
+    """
+
+    gap: float
+    mean: float
+    largest: float
+    compared: int
+    silent: int
+    strata: Any
+
+
+def conditional_gaps(y_pred: Any, *, sensitive_features: Any, control_features: Any) -> ConditionalGaps:
+    """Return the gap between groups within each stratum of the control features.
+
+    Demographic parity speaks of all rows together. Labels that treat groups alike in every stratum can have a large
+    gap, where groups are spread unevenly over strata; and labels without a gap can treat groups differently in
+    every stratum. A stratum that lacks some group compares those it has.
+
+    Parameters
+    ----------
+    y_pred : array-like
+        Labels of any type.
+    sensitive_features, control_features : array-like, Series, frame or dict of columns
+        The group and the stratum of each row, in the order of ``y_pred``. Several columns are intersected.
+
+    Examples
+    --------
+    >>> found = conditional_gaps(
+    ...     [1, 1, 0, 1, 0, 0],
+    ...     sensitive_features=["a", "a", "a", "b", "b", "b"],
+    ...     control_features=["easy", "easy", "hard", "easy", "hard", "hard"],
+    ... )
+    >>> round(found.gap, 3), found.mean
+    (0.333, 0.0)
+    >>> found.strata
+      stratum  count  groups  smallest  gap      note
+    0    easy      3       2         1  0.0  compared
+    1    hard      3       2         1  0.0  compared
+    """
+    sample = read_sample(y_pred, sensitive_features)
+    stratum, strata = read_features(control_features, "control_features", sample.label.size)
+    warn_of_order(y_pred, control_features=control_features)
+    n_groups, n_classes = len(sample.groups), len(sample.classes)
+    whole = tally((sample.group, n_groups), (sample.label, n_classes))
+
+    # Only the pairs of stratum and group that occur are counted; they come sorted, so each stratum is a run.
+    cell, home, _ = cross(stratum, sample.group, n_groups)
+    mass = tally((cell, home.size), (sample.label, n_classes))
+    size = mass.sum(axis=1)
+    rates = mass / size[:, None]
+    first = np.flatnonzero(np.diff(home, prepend=-1))
+    spread = np.maximum.reduceat(rates, first) - np.minimum.reduceat(rates, first)
+    groups = np.bincount(home)
+    count = np.bincount(stratum)
+    told = groups > 1
+    gap = np.where(told, spread.max(axis=1), np.nan)
+    columns = {
+        "stratum": shown(strata),
+        "count": count,
+        "groups": groups,
+        "smallest": np.minimum.reduceat(size, first).astype(np.int64),
+        "gap": gap,
+        "note": np.where(told, "compared", "says nothing").tolist(),
+    }
+    return ConditionalGaps(
+        gap=gap_of(whole / whole.sum(axis=1, keepdims=True)),
+        mean=float(np.average(gap[told], weights=count[told])) if told.any() else float("nan"),
+        largest=float(gap[told].max()) if told.any() else float("nan"),
+        compared=int(count[told].sum()),
+        silent=int(count[~told].sum()),
+        strata=style_of(y_pred, sensitive_features, control_features).columns(columns),
+    )
