@@ -17,7 +17,7 @@ HOMES = {
     "polars": (),
     "typer": ("cli",),
     "rich": ("cli",),
-    "altair": ("report",),
+    "vl_convert": ("report",),
     "jinja2": ("report",),
     "pyspark": ("engines/spark.py",),
     "duckdb": ("engines",),

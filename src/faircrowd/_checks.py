@@ -18,6 +18,7 @@ from faircrowd.errors import FileError, InputError, OptionError
 __all__ = [
     "LARGEST",
     "check_choice",
+    "check_confidence",
     "check_count",
     "check_memory",
     "check_number",
@@ -105,6 +106,14 @@ def check_number(name: str, value: Any, *, low: float = -math.inf, high: float =
         else:
             span = f"a number from {low:g} to {high:g}"
         raise OptionError(f"{name} must be {span}; got {few([value])}.")
+    return number
+
+
+def check_confidence(name: str, value: Any) -> float:
+    """Return ``value`` as a confidence: from 0.5 up to, but not including, 1."""
+    number = check_number(name, value, low=0.5, high=1)
+    if number == 1:
+        raise OptionError(f"{name} must be below 1: nothing is certain; 0.95 is usual.")
     return number
 
 

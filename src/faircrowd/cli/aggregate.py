@@ -9,16 +9,10 @@ from faircrowd._checks import check_number
 from faircrowd.cli import options as opt
 from faircrowd.cli.console import Console
 from faircrowd.cli.fitting import fit_votes, guard, make_labels_fair
-from faircrowd.errors import InputError, OptionError
+from faircrowd.cli.writing import FILES, write_run
+from faircrowd.errors import OptionError
 
-__all__ = ["FILES", "aggregate", "finish"]
-
-FILES = ("labels.csv", "workers.csv", "summary.json")
-"""What every run writes."""
-
-MODEL = ("model.json", "model.npz")
-FAIR = ("rule.json", "certificate.json")
-"""What a run with epsilon writes besides."""
+__all__ = ["aggregate"]
 
 
 def aggregate(
@@ -45,11 +39,16 @@ def aggregate(
         "deterministic"
     ),
     strict: Annotated[bool, typer.Option(help="Many classes or groups: keep epsilon to the letter.")] = False,
+    confidence: Annotated[
+        float | None, typer.Option(help="Tighten epsilon so that new tasks keep it too, with this probability.")
+    ] = None,
     random_state: opt.RandomState = 0,
+    report: opt.Report = True,
+    charts: opt.Charts = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Merge the votes in a file into one label per task; with --epsilon, into fair labels."""
-    guard(out, (*FILES, *MODEL, *FAIR), votes, tasks)
+    guard(out, FILES, votes, tasks)
     if epsilon is not None:
         check_number("--epsilon", epsilon, low=0, high=1)
         if not group:
@@ -69,53 +68,11 @@ def aggregate(
         reading=reading,
         settings={"ties": ties, "n_iter": n_iter, "tol": tol},
     )
-    model, options, fair = fitted.model, fitted.options, None
+    fair = None
     if epsilon is not None:
         asked: dict[str, Any] = {"epsilon": epsilon, "objective": objective, "decision": decision}
-        asked |= {"strict": strict, "random_state": random_state}
-        options |= asked
+        asked |= {"strict": strict, "random_state": random_state, "confidence": confidence}
+        fitted.options.update(asked)
         with console.waiting("making the labels fair"):
-            fair = make_labels_fair(model, asked)
-    finish(console, out, method, model, fitted.truth, options, fair=fair, in_sample=fitted.in_sample)
-
-
-def finish(
-    console: Console,
-    out: Path,
-    method: str,
-    model: Any,
-    truth: Any,
-    options: dict[str, Any],
-    *,
-    fair: Any = None,
-    in_sample: bool = False,
-    **more: Any,
-) -> None:
-    """Write the files of a run and print its summary."""
-    from faircrowd.aggregate.saved import model_files
-    from faircrowd.report import OutputFolder, fair_lines, labels_table, summarise, workers_table
-
-    table, posterior = model.votes_, model.posterior_
-    name = f"{method} by group" if model.get_params().get("by_group") else method
-    labels = None if fair is None else fair.solved.labels
-    summary = summarise(name, model, table, posterior, truth, options, in_sample=in_sample, fair=labels)
-    files = [*FILES]
-    with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
-        folder.forget(*MODEL, *FAIR)
-        folder.write_csv("labels.csv", labels_table(table, posterior, labels))
-        folder.write_csv("workers.csv", workers_table(table, posterior.label_codes if labels is None else labels))
-        folder.write_json("summary.json", summary.to_dict())
-        try:
-            for file, content in model_files(model).items():
-                folder.write_bytes(file, content)
-                files.append(file)
-        except InputError as error:
-            console.note(f"the model is not saved, so new tasks cannot be labelled by it: {error}")
-        if fair is not None:
-            folder.write_text("rule.json", fair.rule.to_json() + "\n")
-            folder.write_json("certificate.json", fair.certificate.to_dict())
-            files += FAIR
-    if fair is not None:
-        more["certificate"] = fair.certificate.to_dict()
-    lines = [] if fair is None else fair_lines(fair.certificate)
-    console.summary(summary, table.report.lines(), f"{out}/{', '.join(files)}", lines, out=str(out), **more)
+            fair = make_labels_fair(fitted.model, asked)
+    write_run(console, Path(out), fitted, fair, report=report, charts=charts)

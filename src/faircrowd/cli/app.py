@@ -10,9 +10,12 @@ import typer
 import faircrowd
 from faircrowd.cli.aggregate import aggregate
 from faircrowd.cli.apply import apply
+from faircrowd.cli.audit import audit
+from faircrowd.cli.check import check
 from faircrowd.cli.console import plain, print_json, spoken
 from faircrowd.cli.demo import demo
 from faircrowd.cli.frontier import frontier
+from faircrowd.cli.verify import verify
 from faircrowd.errors import FaircrowdError, OptionError
 
 __all__ = ["app", "run"]
@@ -30,6 +33,9 @@ app = typer.Typer(
 app.command(help="Merge the votes in a file into one label per task.")(aggregate)
 app.command(help="Label new tasks with the model and the fair rule of an earlier run.")(apply)
 app.command(help="Show what every epsilon would cost: table, CSV and chart.")(frontier)
+app.command(help="Audit workers and crowd: who leans, how it adds up, what chance leaves open.")(audit)
+app.command(help="Check the gap of labels for a pipeline: exit code 0 pass, 1 fail, 3 not enough evidence.")(check)
+app.command(help="Recompute the evidence of a folder from its inputs, and name what differs.")(verify)
 app.command(help="Run the main job on the paper's synthetic crowd.")(demo)
 
 

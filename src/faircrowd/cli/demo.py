@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from faircrowd.cli.aggregate import finish
 from faircrowd.cli.console import Console
-from faircrowd.cli.fitting import make_labels_fair, make_model
+from faircrowd.cli.fitting import fit_votes, make_labels_fair, make_model
+from faircrowd.cli.writing import write_run
 
 __all__ = ["demo"]
 
@@ -60,12 +60,23 @@ def demo(
         shown = [(name, f"{numbers[0]:.1%}", *(f"{x:.3f}" for x in numbers[1:])) for name, numbers in rows]
         console.table(header, [truth_row, *shown])
         console.line()
-    model = methods["dawid-skene by group"]
-    asked = {"epsilon": _EPSILON, "objective": "accuracy", "decision": "deterministic", "random_state": 0}
-    fair = make_labels_fair(model, asked)
+    fitted = fit_votes(
+        console,
+        out / "votes.csv",
+        method="dawid-skene",
+        tasks=out / "tasks.csv",
+        group=["group"],
+        truth="truth",
+        gold=None,
+        by_group=True,
+        reading={},
+        settings={},
+    )
+    asked = {"epsilon": _EPSILON, "objective": "accuracy", "decision": "deterministic", "strict": False}
+    asked["random_state"] = 0
+    fitted.options.update(asked)
     compared = {name: {"accuracy": numbers[0], "gap": numbers[-1]} for name, numbers in rows}
-    options = {"votes": str(out / "votes.csv"), "tasks": str(out / "tasks.csv"), "group": ["group"]}
-    finish(console, out, "dawid-skene", model, gold, options | asked, fair=fair, compared=compared)
+    write_run(console, out, fitted, make_labels_fair(fitted.model, asked), compared=compared)
     if not as_json:
         votes, tasks = (shlex.quote(str(out / name)) for name in ("votes.csv", "tasks.csv"))
         console.line()

@@ -9,6 +9,7 @@ __all__ = [
     "METHODS",
     "AsJson",
     "ByGroup",
+    "Charts",
     "Delimiter",
     "Gold",
     "Group",
@@ -20,6 +21,7 @@ __all__ = [
     "OnMissing",
     "OutFolder",
     "RandomState",
+    "Report",
     "Task",
     "Tasks",
     "Ties",
@@ -56,4 +58,6 @@ NIter = Annotated[int | None, typer.Option(help="Most rounds of an iterative met
 Tol = Annotated[float | None, typer.Option(help="Rise of the objective per vote at which to stop.")]
 Objective = Annotated[str, typer.Option(help="What fair labels maximise: accuracy, f1.")]
 RandomState = Annotated[int, typer.Option(help="Seed of ties between equal tasks, and of draws.")]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")]
+Charts = Annotated[Path | None, typer.Option(help="Folder for the page's charts as PNG and SVG.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]

@@ -58,6 +58,9 @@ class Certificate:
     decision, solver : str
     seconds : float
     tasks : int
+    promise : dict or None
+        With ``confidence``: what is promised of all tasks like these (``epsilon``, ``confidence``), by which
+        inequality, and whether the tasks are enough for it. ``epsilon`` above is then the tightened one.
     """
 
     epsilon: float
@@ -85,6 +88,7 @@ class Certificate:
     solver: str
     seconds: float
     tasks: int
+    promise: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values, ready for JSON."""
@@ -147,6 +151,7 @@ def certify(
     decision: str,
     solver: str,
     seconds: float,
+    promise: dict[str, Any] | None = None,
 ) -> Certificate:
     """Gather the numbers of a certificate from the labels."""
     groups, classes = value_names(problem.groups), value_names(problem.classes)
@@ -184,6 +189,7 @@ def certify(
         solver=solver,
         seconds=seconds,
         tasks=int(labels.size),
+        promise=promise,
     )
 
 

@@ -34,6 +34,7 @@ class FairCrowd:
     decision : {"deterministic", "randomized"}
     random_state : int
     strict : bool
+    confidence : float, optional
         As in :func:`faircrowd.make_fair`.
 
     Attributes
@@ -65,12 +66,13 @@ class FairCrowd:
     decision: str = "deterministic"
     random_state: int = 0
     strict: bool = False
+    confidence: float | None = None
 
     _result: FairResult | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name."""
-        names = ("estimator", "epsilon", "objective", "decision", "random_state", "strict")
+        names = ("estimator", "epsilon", "objective", "decision", "random_state", "strict", "confidence")
         return {name: getattr(self, name) for name in names}
 
     def set_params(self, **params: Any) -> Self:
@@ -103,6 +105,7 @@ class FairCrowd:
             decision=self.decision,
             random_state=self.random_state,
             strict=self.strict,
+            confidence=self.confidence,
         )
         return self
 

@@ -2,17 +2,23 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from faircrowd._checks import check_choice, check_count, check_number
+import numpy as np
+
+from faircrowd._checks import check_choice, check_count, check_number, warn
+from faircrowd.errors import DataWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.problem import Problem, Tally, read_posterior
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solve import Solved, solve
+
+if TYPE_CHECKING:
+    from faircrowd.fair.population import Margin
 
 __all__ = ["FairResult", "make_fair", "solve_problem"]
 
@@ -31,6 +37,8 @@ class FairResult:
     rule : FairRule
         For new tasks.
     certificate : Certificate
+    margin : Margin or None
+        With ``confidence``: what is promised of all tasks like these, and what that rests on.
     frontier : Frontier
         Every epsilon at once (computed when first asked for).
     """
@@ -39,6 +47,7 @@ class FairResult:
     solved: Solved
     rule: FairRule
     certificate: Certificate
+    margin: "Margin | None"
     _trace: Callable[[], Frontier]
 
     @cached_property
@@ -70,6 +79,7 @@ def make_fair(
     log_posterior: Any = None,
     evidence: Any = None,
     ties: str = "first",
+    confidence: float | None = None,
 ) -> FairResult:
     """Turn any aggregator's posterior into the best labels whose gap between groups is at most epsilon.
 
@@ -99,6 +109,10 @@ def make_fair(
         Number of votes: tasks of equal posterior are ordered by it.
     ties : {"first", "last"}
         The class of the aggregator's own label where its posterior is tied.
+    confidence : float, optional
+        Tighten epsilon, so that the gap of the rule on all tasks like these (not only on these) is within epsilon
+        with this probability; :mod:`faircrowd.fair.population` states the inequality. If the tasks are too few to
+        promise it, a warning says so and the gap is made as small as it can be.
 
     Returns
     -------
@@ -123,18 +137,33 @@ def make_fair(
         ties=ties,
     )
     return solve_problem(
-        problem, epsilon=epsilon, objective=objective, decision=decision, random_state=random_state, strict=strict
+        problem,
+        epsilon=epsilon,
+        objective=objective,
+        decision=decision,
+        random_state=random_state,
+        strict=strict,
+        confidence=confidence,
     )
 
 
 def solve_problem(
-    problem: Problem, *, epsilon: float, objective: Any, decision: str, random_state: int, strict: bool = False
+    problem: Problem,
+    *,
+    epsilon: float,
+    objective: Any,
+    decision: str,
+    random_state: int,
+    strict: bool = False,
+    confidence: float | None = None,
 ) -> FairResult:
     """Solve, and gather rule, certificate and frontier."""
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     check_choice("decision", decision, ("deterministic", "randomized"))
     random_state = check_count("random_state", random_state)
     gain = make_gain(objective, problem.n_classes)
+    margin = None if confidence is None else _margin(problem, epsilon, confidence)
+    epsilon = epsilon if margin is None else margin.tightened
     start = time.perf_counter()
     solved = solve(problem, gain, epsilon, decision, random_state, strict)
     seconds = time.perf_counter() - start
@@ -154,8 +183,20 @@ def solve_problem(
         decision=decision,
         solver=solved.solver,
         seconds=seconds,
+        promise=None if margin is None else asdict(margin),
     )
-    return FairResult(problem, solved, rule, certificate, lambda: trace_frontier(problem, gain, random_state))
+    return FairResult(problem, solved, rule, certificate, margin, lambda: trace_frontier(problem, gain, random_state))
+
+
+def _margin(problem: Problem, epsilon: float, confidence: float) -> "Margin":
+    from faircrowd.fair.population import margin_for
+
+    if problem.weights is not None:
+        raise OptionError("confidence is for tasks of equal weight; leave sample_weight out.")
+    found = margin_for(np.bincount(problem.group), problem.n_classes, epsilon, confidence)
+    if not found.enough:
+        warn(f"{str(found).capitalize()}.", DataWarning)
+    return found
 
 
 def _rule(problem: Problem, solved: Solved, tally: Tally, epsilon: float, random_state: int) -> FairRule:

@@ -1,5 +1,6 @@
 """Charts as data: Vega-Lite specifications, and pictures of them without a browser."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,54 +8,181 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.frontier import Frontier
 
-__all__ = ["COLOURS", "frontier_chart", "images", "thinned"]
+__all__ = ["COLOURS", "frontier_chart", "funnel_chart", "images", "posterior_chart", "rates_chart", "thinned"]
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#666666")
 """Okabe and Ito's palette, which colour-blind people tell apart."""
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _MOST_POINTS = 400
+_WIDTH = 560
 
 
-def frontier_chart(frontier: Frontier) -> dict[str, Any]:
-    """Return the frontier as a chart: expected accuracy against the gap allowed."""
-    chosen = thinned(frontier.gap, _MOST_POINTS)
-    columns = (frontier.gap[chosen], frontier.accuracy[chosen], frontier.changed[chosen])
-    rows = [
-        dict(zip(("gap", "accuracy", "changed"), map(float, row), strict=True)) for row in zip(*columns, strict=True)
-    ]
-    return {
-        "$schema": _SCHEMA,
-        "title": "What a smaller gap costs",
-        "width": 520,
-        "height": 300,
-        "data": {"values": rows},
-        "mark": {"type": "line", "color": COLOURS[0], "strokeWidth": 2.5, "point": len(rows) < 40},
-        "encoding": {
-            "x": {"field": "gap", "type": "quantitative", "title": "gap between groups (epsilon)"},
-            "y": {
-                "field": "accuracy",
-                "type": "quantitative",
-                "title": "expected accuracy",
-                "scale": {"zero": False},
-                "axis": {"format": ".1%"},
-            },
-            "tooltip": [
-                {"field": "gap", "type": "quantitative", "format": ".3f"},
-                {"field": "accuracy", "type": "quantitative", "format": ".2%"},
-                {"field": "changed", "type": "quantitative", "format": ",.0f", "title": "labels changed"},
-            ],
+def frontier_chart(frontier: Frontier, *, chosen: float | None = None) -> dict[str, Any]:
+    """Return the frontier as a chart: expected accuracy against the gap allowed, and the point that is chosen."""
+    at = thinned(frontier.gap, _MOST_POINTS)
+    columns = (frontier.gap[at], frontier.accuracy[at], frontier.changed[at])
+    names = ("gap", "accuracy", "changed")
+    rows = [dict(zip(names, map(float, row), strict=True)) for row in zip(*columns, strict=True)]
+    encoding = {
+        "x": _quantity("gap", "largest gap allowed (epsilon)", ".2~f"),
+        "y": _quantity("accuracy", "expected accuracy", ".1%", zero=False),
+        "tooltip": [
+            {"field": "gap", "type": "quantitative", "format": ".3f"},
+            {"field": "accuracy", "type": "quantitative", "format": ".2%"},
+            {"field": "changed", "type": "quantitative", "format": ",.0f", "title": "labels changed"},
+        ],
+    }
+    line = {"type": "line", "color": COLOURS[0], "strokeWidth": 2.5, "point": len(rows) < 40}
+    layers: list[dict[str, Any]] = [{"mark": line, "encoding": encoding}]
+    if chosen is not None:
+        point = frontier.at(min(chosen, 1.0))
+        layers.append(
+            {
+                "data": {"name": "chosen", "values": [{"gap": point.gap, "accuracy": point.accuracy}]},
+                "mark": {"type": "point", "filled": True, "size": 180, "color": COLOURS[1], "opacity": 1},
+                "encoding": {name: encoding[name] for name in ("x", "y")},
+            }
+        )
+    return _chart("What a smaller gap costs", {"values": rows}, layers, height=280)
+
+
+def rates_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return rates by class and group, before and after, with intervals.
+
+    Each row has ``row`` (the class and group in words), ``labels`` ("before" or "after"), ``rate``, ``low``, ``high``.
+    """
+    order = list(dict.fromkeys(row["row"] for row in rows))
+    shared = {
+        "y": {"field": "row", "type": "nominal", "sort": order, "title": None, "axis": {"labelLimit": 240}},
+        "yOffset": {"field": "labels", "type": "nominal", "sort": ["before", "after"]},
+        "color": {
+            "field": "labels",
+            "type": "nominal",
+            "title": None,
+            "legend": {"orient": "top"},
+            "sort": ["before", "after"],
+            "scale": {"domain": ["before", "after"], "range": [COLOURS[6], COLOURS[0]]},
         },
     }
+    tooltip = [
+        {"field": "row", "type": "nominal", "title": "class, group"},
+        {"field": "labels", "type": "nominal"},
+        *({"field": name, "type": "quantitative", "format": ".1%"} for name in ("rate", "low", "high")),
+    ]
+    ends = {"x": _quantity("low", "share of the group's tasks", ".0%"), "x2": {"field": "high"}}
+    layers = [
+        {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": {**shared, **ends}},
+        {
+            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+            "encoding": {**shared, "x": _quantity("rate", "share of the group's tasks", ".0%"), "tooltip": tooltip},
+        },
+    ]
+    return _chart("Labels by group, before and after", {"values": list(rows)}, layers, height=16 * len(rows) + 10)
+
+
+def posterior_chart(
+    rows: Sequence[dict[str, Any]], thresholds: Sequence[dict[str, Any]], *, what: str
+) -> dict[str, Any]:
+    """Return the distribution of a posterior by group, with thresholds as lines.
+
+    Each row has ``group``, ``posterior`` (a bin's centre) and ``share``; a threshold has ``group`` and ``threshold``.
+    """
+    groups = list(dict.fromkeys(row["group"] for row in rows))
+    colour = {
+        "field": "group",
+        "type": "nominal",
+        "scale": {"domain": groups, "range": [COLOURS[i % len(COLOURS)] for i in range(len(groups))]},
+        "legend": {"labelLimit": 240, "orient": "top"},
+    }
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "area", "interpolate": "step", "opacity": 0.3, "line": {"strokeWidth": 1.5}},
+            "encoding": {
+                "x": {**_quantity("posterior", what, ".1f"), "scale": {"domain": [0, 1]}},
+                "y": {**_quantity("share", "share of the group's tasks", ".0%"), "stack": None},
+                "color": colour,
+                "tooltip": [
+                    {"field": "group", "type": "nominal"},
+                    {"field": "posterior", "type": "quantitative", "format": ".3f"},
+                    {"field": "share", "type": "quantitative", "format": ".1%"},
+                ],
+            },
+        }
+    ]
+    if thresholds:
+        layers.append(
+            {
+                "data": {"name": "thresholds", "values": list(thresholds)},
+                "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 2},
+                "encoding": {
+                    "x": {"field": "threshold", "type": "quantitative"},
+                    "color": colour,
+                    "tooltip": [
+                        {"field": "group", "type": "nominal"},
+                        {"field": "threshold", "type": "quantitative", "format": ".4f"},
+                    ],
+                },
+            }
+        )
+    return _chart("How sure the aggregator is, by group", {"values": list(rows)}, layers, height=240)
+
+
+def funnel_chart(rows: Sequence[dict[str, Any]], verdicts: Sequence[str]) -> dict[str, Any]:
+    """Return the workers' own gaps against their votes: few votes scatter widely.
+
+    Each row has ``worker``, ``votes``, ``gap``, ``low``, ``high`` and ``verdict``.
+    """
+    counts = [row["votes"] for row in rows]
+    kind = "log" if max(counts) > 20 * min(counts) else "linear"
+    scale = {"type": kind, "zero": False, "nice": False, "padding": 12}
+    axis = {"format": ",d", "tickCount": 6, "tickMinStep": 1}
+    x = {"field": "votes", "type": "quantitative", "title": "votes", "scale": scale, "axis": axis}
+    colour = {
+        "field": "verdict",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": list(verdicts), "range": [COLOURS[1], COLOURS[0], COLOURS[6]]},
+        "legend": {"orient": "top", "labelLimit": 240},
+    }
+    shape = {"field": "verdict", "type": "nominal", "title": None, "scale": {"domain": list(verdicts)}}
+    layers = [
+        {
+            "mark": {"type": "rule", "opacity": 0.25},
+            "encoding": {
+                "x": x,
+                "y": _quantity("low", "own gap, with interval", ".1f"),
+                "y2": {"field": "high"},
+                "color": colour,
+            },
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 45, "opacity": 0.9},
+            "encoding": {
+                "x": x,
+                "y": _quantity("gap", "own gap, with interval", ".1f"),
+                "color": colour,
+                "shape": shape,
+                "tooltip": [
+                    {"field": "worker", "type": "nominal"},
+                    {"field": "votes", "type": "quantitative", "format": ",d"},
+                    *({"field": name, "type": "quantitative", "format": ".2f"} for name in ("gap", "low", "high")),
+                    {"field": "verdict", "type": "nominal"},
+                ],
+            },
+        },
+    ]
+    return _chart("Workers: own gap against number of votes", {"values": list(rows)}, layers, height=280)
 
 
 def images(name: str, chart: dict[str, Any]) -> dict[str, bytes]:
     """Draw a chart: the contents of ``name.png`` and ``name.svg``."""
     import vl_convert
 
+    fixed = {**chart, "width": _WIDTH, "background": "white"}
     return {
-        f"{name}.png": vl_convert.vegalite_to_png(chart, scale=2),
-        f"{name}.svg": vl_convert.vegalite_to_svg(chart).encode(),
+        f"{name}.png": vl_convert.vegalite_to_png(fixed, scale=2),
+        f"{name}.svg": vl_convert.vegalite_to_svg(fixed).encode(),
     }
 
 
@@ -64,3 +192,20 @@ def thinned(falling: NDArray[np.float64], most: int) -> NDArray[np.int64]:
         return np.arange(falling.size)
     wanted = np.linspace(-falling[0], -falling[-1], most)
     return np.unique(np.clip(np.searchsorted(-falling, wanted), 0, falling.size - 1))
+
+
+def _chart(title: str, data: dict[str, Any], layers: list[dict[str, Any]], *, height: Any) -> dict[str, Any]:
+    return {
+        "$schema": _SCHEMA,
+        "title": title,
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "data": data,
+        "layer": layers,
+    }
+
+
+def _quantity(field: str, title: str, form: str, *, zero: bool = True) -> dict[str, Any]:
+    axis = {"format": form, "tickCount": 6}
+    return {"field": field, "type": "quantitative", "title": title, "scale": {"zero": zero}, "axis": axis}

@@ -1,8 +1,17 @@
 """A certificate in lines that a person reads."""
 
+from typing import Any
+
 from faircrowd.fair.certificate import Certificate
 
-__all__ = ["fair_lines"]
+__all__ = ["fair_lines", "promise_line"]
+
+
+def promise_line(promise: dict[str, Any]) -> str:
+    """Say what is promised of tasks that were not seen."""
+    from faircrowd.fair.population import Margin
+
+    return str(Margin(**promise))
 
 
 def fair_lines(certificate: Certificate) -> list[tuple[str, str]]:
@@ -21,6 +30,8 @@ def fair_lines(certificate: Certificate) -> list[tuple[str, str]]:
         lines.append(
             ("note", f"whole labels exceed epsilon by {c.gap - c.epsilon:.2g}; --strict keeps it to the letter")
         )
+    if c.promise is not None:
+        lines.append(("promise", promise_line(c.promise)))
     kind = "with or without a coin" if c.decision == "randomized" else "without a coin"
     proof = (
         f"no labels {kind} are better"

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -113,6 +114,19 @@ class OutputFolder:
         safe = [_neutralised(column) for column in table.columns]
         names = [_neutralised(pa.chunked_array([[name]]))[0].as_py() for name in table.column_names]
         pa.csv.write_csv(pa.table(safe, names=names), self._new(name))
+
+    @property
+    def names(self) -> list[str]:
+        """The files written so far."""
+        return list(self._pending)
+
+    def hashes(self) -> dict[str, str]:
+        """Return the SHA-256 of each file written so far."""
+        found = {}
+        for name, path in self._pending.items():
+            with path.open("rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        return found
 
     def _new(self, name: str) -> Path:
         self._pending[name] = self._place / name

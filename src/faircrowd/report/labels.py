@@ -16,10 +16,12 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = ["labels_table", "workers_table"]
 
 
-def labels_table(votes: VoteTable, posterior: Posterior, fair: Codes | None = None) -> pa.Table:
+def labels_table(
+    votes: VoteTable, posterior: Posterior, fair: Codes | None = None, why: dict[str, Any] | None = None
+) -> pa.Table:
     """Return task, label, number of votes, the posterior a class, and the group where there is one.
 
-    With fair labels also the label before, and whether it changed.
+    With fair labels also the label before, whether it changed, and the columns of ``why``.
     """
     names = _column(posterior.classes)
     columns: dict[str, Any] = {"task": _column(posterior.tasks)}
@@ -32,7 +34,7 @@ def labels_table(votes: VoteTable, posterior: Posterior, fair: Codes | None = No
         columns[f"posterior_{name}"] = posterior.values[:, k]
     if votes.groups is not None and votes.group is not None:
         columns["group"] = _column(votes.groups).take(pa.array(votes.group))
-    return pa.table(columns)
+    return pa.table({**columns, **(why or {})})
 
 
 def workers_table(votes: VoteTable, labels: Codes) -> pa.Table:

@@ -1,0 +1,111 @@
+"""Exact tests for many small tables at once, and control of false discoveries among them."""
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["FisherTests", "benjamini_hochberg", "fisher_tests"]
+
+_SAME = 1.0 + 1e-7  # two outcomes this close in probability count as equally likely
+
+
+class FisherTests(NamedTuple):
+    """What the exact test says of each table.
+
+    Attributes
+    ----------
+    p_value : ndarray
+        Two-sided.
+    least : ndarray
+        The smallest p-value that any table with the same totals has. If it is not small, the table could not
+        have shown a difference, whatever it was.
+    """
+
+    p_value: NDArray[np.float64]
+    least: NDArray[np.float64]
+
+
+def fisher_tests(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike) -> FisherTests:
+    r"""Test "``x1`` of ``n1`` and ``x2`` of ``n2`` come from one rate", for arrays of such pairs.
+
+    Fisher's exact test: given the totals, :math:`x_1` is hypergeometric; the p-value is the probability of all
+    outcomes that are no more likely than the one seen. It is right for any counts, however small, which tests
+    by the normal law are not in the far tail that many tests at once look at.
+
+    Returns
+    -------
+    FisherTests
+        Arrays of the common shape; both are 1 where a side is empty.
+
+    Examples
+    --------
+    >>> fisher_tests([8, 5], 10, [1, 3], 6).p_value.round(4)
+    array([0.035, 1.   ])
+    """
+    cells = np.broadcast_arrays(*(np.asarray(values, dtype=np.int64) for values in (x1, n1, x2, n2)))
+    p_value, least = np.empty(cells[0].shape), np.empty(cells[0].shape)
+    first, of_first, second, of_second = (np.ascontiguousarray(cell).ravel() for cell in cells)
+    _fisher(first, of_first, second, of_second, p_value.reshape(-1), least.reshape(-1))
+    return FisherTests(p_value, least)
+
+
+def benjamini_hochberg(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Return q-values: accusing all with q <= 5% makes, on average, at most 5% of the accusations false.
+
+    Holds for tests that are independent or positively dependent (Benjamini and Yekutieli 2001). NaN, a test that
+    was not made, stays NaN and does not count.
+
+    Examples
+    --------
+    >>> benjamini_hochberg([0.01, 0.04, np.nan, 0.5]).tolist()
+    [0.03, 0.06, nan, 0.5]
+    """
+    from scipy.stats import false_discovery_control
+
+    p = np.asarray(p_values, dtype=np.float64)
+    q = np.full(p.shape, np.nan)
+    made = ~np.isnan(p)
+    if made.any():
+        q[made] = false_discovery_control(p[made], method="bh")
+    return q
+
+
+@numba.njit(cache=True, nogil=True)
+def _fisher(x1: Any, n1: Any, x2: Any, n2: Any, p_value: Any, least: Any) -> None:
+    for i in range(x1.size):
+        hits = x1[i] + x2[i]
+        low, high = max(0, hits - n2[i]), min(hits, n1[i])
+        # Weights relative to the most likely outcome: nothing overflows, and what underflows does not matter.
+        mode = min(max((n1[i] + 1) * (hits + 1) // (n1[i] + n2[i] + 2), low), high)
+        seen = 1.0
+        for x in range(mode, x1[i]):
+            seen *= _up(x, n1[i], n2[i], hits)
+        for x in range(mode, x1[i], -1):
+            seen /= _up(x - 1, n1[i], n2[i], hits)
+        total, tail = 1.0, 1.0 if seen * _SAME >= 1.0 else 0.0
+        weight = top = 1.0
+        for x in range(mode, high):
+            weight *= _up(x, n1[i], n2[i], hits)
+            total += weight
+            if weight <= seen * _SAME:
+                tail += weight
+            top = weight
+        weight = bottom = 1.0
+        for x in range(mode, low, -1):
+            weight /= _up(x - 1, n1[i], n2[i], hits)
+            total += weight
+            if weight <= seen * _SAME:
+                tail += weight
+            bottom = weight
+        p_value[i] = min(tail / total, 1.0)
+        rarest, other = min(bottom, top), max(bottom, top)
+        both = low < high and other <= rarest * _SAME
+        least[i] = min((rarest + other if both else rarest) / total, 1.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _up(x: Any, n1: Any, n2: Any, hits: Any) -> Any:
+    """Return how much more likely x + 1 of the hits are on the first side than x."""
+    return (n1 - x) * (hits - x) / ((x + 1.0) * (n2 - hits + x + 1.0))

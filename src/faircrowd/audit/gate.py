@@ -1,0 +1,207 @@
+"""A verdict on labels for a pipeline: the gap is within epsilon, or beyond it, or it is too early to say."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from faircrowd._checks import check_confidence, check_number, few
+from faircrowd.audit.intervals import gap_limits
+from faircrowd.errors import InputError
+from faircrowd.fair.problem import check_groups
+from faircrowd.votes import Vocabulary
+from faircrowd.votes.encode import encode
+from faircrowd.votes.facts import find_facts
+from faircrowd.votes.groups import groups_of
+from faircrowd.votes.naming import value_names
+from faircrowd.votes.vocabulary import Codes, as_objects
+
+__all__ = ["Verdict", "check_labels"]
+
+_LABELS = ("label", "agg_label", "answer")
+_MOST = 10**6
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What labels say about the gap of the population that their tasks are from.
+
+    Attributes
+    ----------
+    status : {"pass", "fail", "not enough evidence"}
+    gap : float
+        The demographic-parity gap of these labels.
+    low, high : float
+        The gap of the population is at most ``high`` with probability ``confidence``, and at least ``low`` with
+        probability ``confidence`` (:func:`faircrowd.audit.intervals.gap_limits`).
+    epsilon, confidence : float
+    groups : dict
+        Number of tasks of each group.
+    counts : dict
+        Number of tasks of each group and class.
+    reason : str
+        The verdict in a sentence.
+    needed : int or None
+        Without enough evidence: about how many tasks in each group would be enough, if the rates stay as they
+        are; None if the gap is too near to epsilon for any number of use.
+    """
+
+    status: str
+    gap: float
+    low: float
+    high: float
+    epsilon: float
+    confidence: float
+    groups: dict[str, int]
+    counts: dict[str, dict[str, int]]
+    reason: str
+    needed: int | None = None
+
+    @property
+    def rates(self) -> dict[str, dict[str, float]]:
+        """Share of each class in each group."""
+        return {
+            group: {name: count / self.groups[group] for name, count in row.items()}
+            for group, row in self.counts.items()
+        }
+
+    @property
+    def widest(self) -> tuple[str, str, str]:
+        """Where the gap is: the class, and the groups with its largest and smallest share."""
+        rates = self.rates
+
+        def ends(name: str) -> tuple[str, str]:
+            return max(rates, key=lambda g: rates[g][name]), min(rates, key=lambda g: rates[g][name])
+
+        def width(name: str) -> float:
+            high, low = ends(name)
+            return rates[high][name] - rates[low][name]
+
+        name = max(next(iter(rates.values())), key=width)
+        return (name, *ends(name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as plain values, ready for JSON."""
+        return {**asdict(self), "rates": self.rates}
+
+
+def check_labels(labels: Any, sensitive_features: Any, *, epsilon: float, confidence: float = 0.95) -> Verdict:
+    """Say whether labels keep the gap between groups within epsilon.
+
+    The labels pass if the upper limit of the gap is at most epsilon, and fail if the lower limit is above it. Labels
+    of a population whose gap is beyond epsilon pass with a probability of at most about 1 - confidence; of one
+    whose gap is within epsilon they fail with at most about this probability.
+
+    Parameters
+    ----------
+    labels : Series, dict, frame or array-like
+        A label a task: a pandas Series indexed by task, a dict, a frame with a task and a label column, or an array.
+    sensitive_features : Series, dict, frame or array-like
+        The group of each task, by its id, or by position for an array. Several columns are intersected.
+    epsilon : float
+        The largest gap allowed, from 0 to 1.
+    confidence : float
+
+    Examples
+    --------
+    >>> labels, groups = [1] * 520 + [0] * 480 + [1] * 510 + [0] * 490, ["a"] * 1000 + ["b"] * 1000
+    >>> check_labels(labels, groups, epsilon=0.1).status
+    'pass'
+    >>> print(check_labels(labels, groups, epsilon=0.02).reason)
+    the gap may be anywhere from 0.0000 to 0.0467 (95% confidence in each end), and epsilon 0.02 lies between; about \
+14,000 tasks in each group would be enough, if the rates stay as they are
+    """
+    epsilon = check_number("epsilon", epsilon, low=0, high=1)
+    confidence = check_confidence("confidence", confidence)
+    tasks, label, classes = _read_labels(labels)
+    group, groups = groups_of(tasks, sensitive_features)
+    check_groups(groups)
+    table = np.bincount(group.astype(np.int64) * len(classes) + label, minlength=len(groups) * len(classes))
+    table = table.reshape(len(groups), len(classes))
+    return _verdict(table, value_names(groups), value_names(classes), epsilon, confidence)
+
+
+def _read_labels(labels: Any) -> tuple[Vocabulary, Codes, Vocabulary]:
+    """Return the tasks in their order, the code of each label, and the classes."""
+    if isinstance(labels, np.ndarray | list):
+        key: Any = pa.array(np.arange(len(labels)))
+        column: Any = labels if isinstance(labels, np.ndarray) else as_objects(labels)
+    else:
+        key, (column, *more) = find_facts(labels, None, None, None, names=_LABELS)
+        if more:
+            raise InputError("Labels must be one column; got several. Name it 'label'.")
+    codes, classes = encode(column)
+    task, tasks = encode(key)
+    if codes.size == 0:
+        raise InputError("There is no label to check.")
+    for found, what in ((task, "task"), (codes, "label")):
+        lacking = np.flatnonzero(found < 0)
+        if lacking.size:
+            raise InputError(
+                f"{lacking.size:,} of {found.size:,} rows have no {what} (the first is row {lacking[0] + 1}); "
+                "give every task a label, or leave its row out."
+            )
+    if len(tasks) < task.size:
+        twice = np.flatnonzero(np.bincount(task) > 1)
+        raise InputError(
+            f"{twice.size:,} tasks have more than one row of labels: {few(tasks.some(twice[:5]), twice.size)}; "
+            "a task has one label."
+        )
+    return tasks.take(task), codes, classes
+
+
+def _verdict(
+    table: NDArray[np.int64], groups: list[str], classes: list[str], epsilon: float, confidence: float
+) -> Verdict:
+    limits, sure, needed = gap_limits(table, confidence), f"{100 * confidence:g}% confidence", None
+    if limits.high <= epsilon:
+        status, reason = "pass", f"the gap is at most {limits.high:.4f} with {sure}, within epsilon {epsilon:g}"
+    elif limits.low > epsilon:
+        status, reason = "fail", f"the gap is at least {limits.low:.4f} with {sure}, above epsilon {epsilon:g}"
+    else:
+        status, needed = "not enough evidence", _needed(table, epsilon, confidence)
+        reason = (
+            f"the gap may be anywhere from {limits.low:.4f} to {limits.high:.4f} ({sure} in each end), and "
+            f"epsilon {epsilon:g} lies between; "
+        )
+        if needed is None:
+            reason += f"the {limits.gap:.4f} of these labels is too near to it for more tasks to tell"
+        else:
+            reason += f"about {needed:,} tasks in each group would be enough, if the rates stay as they are"
+    return Verdict(
+        status=status,
+        gap=limits.gap,
+        low=limits.low,
+        high=limits.high,
+        epsilon=epsilon,
+        confidence=confidence,
+        groups=dict(zip(groups, table.sum(axis=1).tolist(), strict=True)),
+        counts={g: dict(zip(classes, row, strict=True)) for g, row in zip(groups, table.tolist(), strict=True)},
+        reason=reason,
+        needed=needed,
+    )
+
+
+def _needed(table: NDArray[np.int64], epsilon: float, confidence: float) -> int | None:
+    """Return about how many tasks in each group give a verdict, at the rates of the table."""
+    sizes = table.sum(axis=1)
+    rates = table / sizes[:, None]
+
+    def is_clear(n: int) -> bool:
+        limits = gap_limits(rates * n, confidence)
+        return limits.high <= epsilon or limits.low > epsilon
+
+    low = int(sizes.min())  # more than this in each group was not enough
+    high = 2 * low
+    while not is_clear(high):
+        low, high = high, 2 * high
+        if high > max(_MOST, 100 * sizes.max()):
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_clear(middle) else (middle, high)
+    unit = int(10 ** max(math.floor(math.log10(high)) - 1, 0))
+    return math.ceil(high / unit) * unit  # two digits, rounded up

@@ -1,0 +1,147 @@
+"""The files of a run, and its summary."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from faircrowd.cli.console import Console
+from faircrowd.cli.fitting import Fitted, make_labels_fair
+from faircrowd.errors import InputError
+
+__all__ = ["FILES", "audit_of", "draw", "run_facts", "story_of", "write_run"]
+
+ALWAYS = ("labels.csv", "workers.csv", "summary.json")
+MODEL = ("model.json", "model.npz")
+FAIR = ("rule.json", "certificate.json")
+PAGE = ("report.html",)
+FILES = (*ALWAYS, *MODEL, *FAIR, *PAGE, "evidence.json")
+"""What a run may write."""
+
+
+def write_run(
+    console: Console,
+    out: Path,
+    fitted: Fitted,
+    fair: Any,
+    *,
+    report: bool = True,
+    charts: Path | None = None,
+    **more: Any,
+) -> None:
+    """Write labels, workers, model, rule, certificate, page and evidence of a run, and print its summary."""
+    from faircrowd.aggregate.saved import model_files
+    from faircrowd.report import OutputFolder, fair_lines, labels_table, summarise, workers_table
+    from faircrowd.report.evidence import EVIDENCE, evidence
+    from faircrowd.report.page import render_page
+    from faircrowd.report.people import audited_workers
+    from faircrowd.report.reasons import reasons, task_thresholds
+
+    model, options = fitted.model, fitted.options
+    table, posterior, method = model.votes_, model.posterior_, options["method"]
+    name = f"{method} by group" if model.get_params().get("by_group") else method
+    labels = None if fair is None else fair.solved.labels
+    summary = summarise(name, model, table, posterior, fitted.truth, options, in_sample=fitted.in_sample, fair=labels)
+    why: dict[str, Any] = {}
+    if fair is not None:
+        thresholds = task_thresholds(fair)
+        why = {**({} if thresholds is None else {"threshold": thresholds}), "why": reasons(fair)}
+    audit = story = None
+    if table.groups is not None and len(table.groups) > 1 and table.n_classes > 1:
+        with console.waiting("auditing the workers"):
+            audit = audit_of(fitted, labels)
+    if report or charts is not None:
+        with console.waiting("telling the story"):
+            story = story_of(fitted, fair, summary, audit)
+    files = []
+    with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
+        folder.forget(*FILES)
+        folder.write_csv("labels.csv", labels_table(table, posterior, labels, why))
+        used = posterior.label_codes if labels is None else labels
+        people = workers_table(table, used)
+        if audit is not None:
+            people = _joined(people, audited_workers(audit.workers))
+        folder.write_csv("workers.csv", people)
+        folder.write_json("summary.json", summary.to_dict())
+        try:
+            for file, content in model_files(model).items():
+                folder.write_bytes(file, content)
+        except InputError as error:
+            console.note(f"the model is not saved, so new tasks cannot be labelled by it: {error}")
+        if fair is not None:
+            folder.write_text("rule.json", fair.rule.to_json() + "\n")
+            folder.write_json("certificate.json", fair.certificate.to_dict())
+        certificate = None if fair is None else fair.certificate.to_dict()
+        inputs = {role: None if options[role] is None else Path(options[role]) for role in ("votes", "tasks")}
+        proof = evidence("aggregate", options, inputs, folder.hashes(), certificate)
+        folder.write_json(EVIDENCE, proof)
+        if report and story is not None:
+            folder.write_text("report.html", render_page(story, run_facts(summary, table, proof)))
+        files = [file for file in FILES if file in folder.names]
+    if charts is not None and story is not None:
+        draw(console, charts, story)
+    if certificate is not None:
+        more["certificate"] = certificate
+    lines = [] if fair is None else fair_lines(fair.certificate)
+    console.summary(summary, table.report.lines(), f"{out}/{', '.join(files)}", lines, out=str(out), **more)
+
+
+def draw(console: Console, folder: Path, story: dict[str, Any]) -> None:
+    """Draw the charts of a story as PNG and SVG."""
+    from faircrowd.report import OutputFolder
+    from faircrowd.report.charts import images
+
+    with console.waiting(f"drawing charts in {folder}"), OutputFolder(folder) as pictures:
+        for title, chart in story.get("charts", {}).items():
+            for file, content in images(title, chart).items():
+                pictures.write_bytes(file, content)
+
+
+def audit_of(fitted: Fitted, labels: Any, **settings: Any) -> Any:
+    """Audit the crowd of a fitted model."""
+    from faircrowd.audit.whole import audit_crowd
+
+    model = fitted.model
+    used = model.posterior_.label_codes if labels is None else labels
+    return audit_crowd(model.votes_, used, truth=fitted.truth, posterior=model.posterior_.values, **settings)
+
+
+def story_of(fitted: Fitted, fair: Any, summary: Any, audit: Any) -> dict[str, Any]:
+    """Return the story of a run for its page."""
+    from faircrowd.report.story import fair_story, plain_story
+
+    if audit is None:
+        return plain_story(summary)
+    model = fitted.model
+    free = {"epsilon": 1.0, "objective": "accuracy", "decision": "deterministic", "random_state": 0}
+    result = make_labels_fair(model, free) if fair is None else fair
+    return fair_story(
+        summary, model.votes_, model.posterior_, result, audit, asked=fair is not None, truth=fitted.truth
+    )
+
+
+def run_facts(summary: Any, table: Any, proof: dict[str, Any]) -> dict[str, Any]:
+    """Return how to repeat a run, for its page."""
+    rounds = "" if summary.rounds is None else f" in {summary.rounds} rounds"
+    rounds += " (NOT converged: the rounds ran out)" if summary.converged is False else ""
+    versions = [("faircrowd", proof["version"]), ("Python", proof["python"]), *proof["libraries"].items()]
+    hashes = [(f"SHA-256 of {Path(given['path']).name}", given["sha256"]) for given in proof["inputs"].values()]
+    return {
+        "method": summary.method,
+        "rounds": rounds,
+        "notes": [line[0].upper() + line[1:] for line in (*table.report.lines(), *summary.notes())],
+        "command": command_line(),
+        "versions": [*((name, value) for name, value in versions if value), *hashes],
+    }
+
+
+def command_line() -> str:
+    """Return the command that is running, as one can type it."""
+    return shlex.join(["faircrowd", *sys.argv[1:]])
+
+
+def _joined(people: Any, audited: Any) -> Any:
+    for name in audited.column_names:
+        if name not in people.column_names:
+            people = people.append_column(name, audited[name])
+    return people

@@ -1,0 +1,106 @@
+"""Evidence: what a run was given, what it wrote, and whether that still holds."""
+
+import hashlib
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from faircrowd import __version__
+from faircrowd.errors import FileError, InputError
+
+__all__ = ["EVIDENCE", "differences", "evidence", "file_hash", "read_evidence"]
+
+EVIDENCE = "evidence.json"
+
+_SCHEMA = 1
+_KIND = "faircrowd.evidence"
+_LIBRARIES = ("numpy", "scipy", "numba", "pyarrow")
+_TOLERANCE = 1e-9
+
+
+def evidence(
+    command: str, options: dict[str, Any], inputs: dict[str, Path | None], outputs: dict[str, str], certificate: Any
+) -> dict[str, Any]:
+    """Return the evidence of a run.
+
+    Parameters
+    ----------
+    command : str
+        The name of the command.
+    options : dict
+        What it was given, enough to repeat it.
+    inputs : dict
+        Files that it read, by role.
+    outputs : dict
+        SHA-256 of the files it wrote, by name.
+    certificate : dict or None
+    """
+    return {
+        "schema": _SCHEMA,
+        "kind": _KIND,
+        "version": __version__,
+        "command": command,
+        "options": options,
+        "inputs": {
+            role: {"path": str(path), "sha256": file_hash(path), "bytes": path.stat().st_size}
+            for role, path in inputs.items()
+            if path is not None
+        },
+        "outputs": outputs,
+        "certificate": certificate,
+        "python": platform.python_version(),
+        "libraries": {name: _version(name) for name in _LIBRARIES},
+    }
+
+
+def read_evidence(folder: Path) -> dict[str, Any]:
+    """Read the evidence of a folder."""
+    place = folder / EVIDENCE
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(
+            f"{place} cannot be read: {error.strerror or error}; name a folder that faircrowd wrote."
+        ) from None
+    except ValueError:
+        raise InputError(f"{place} is no evidence of faircrowd: it is not JSON.") from None
+    if not isinstance(found, dict) or found.get("kind") != _KIND:
+        raise InputError(f"{place} is no evidence of faircrowd.")
+    if found.get("schema", 0) > _SCHEMA:
+        raise InputError(f"{place} has schema {found['schema']}, newer than {_SCHEMA}; update faircrowd.")
+    return found
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file's contents."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def differences(said: Any, found: Any, where: str = "") -> list[str]:
+    """Name what differs between two values of JSON; numbers may differ by 1e-9, times are not compared."""
+    if isinstance(said, dict) and isinstance(found, dict):
+        names = [name for name in dict.fromkeys([*said, *found]) if name != "seconds"]
+        return [
+            line
+            for name in names
+            for line in differences(said.get(name), found.get(name), f"{where}.{name}" if where else str(name))
+        ]
+    if isinstance(said, list) and isinstance(found, list) and len(said) == len(found):
+        pairs = zip(said, found, strict=True)
+        return [line for i, (a, b) in enumerate(pairs) for line in differences(a, b, f"{where}[{i}]")]
+    if isinstance(said, int | float) and isinstance(found, int | float) and abs(said - found) <= _TOLERANCE:
+        return []
+    return [] if said == found else [f"{where} is {found!r}, not {said!r}"]
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

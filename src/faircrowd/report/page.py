@@ -1,0 +1,65 @@
+"""The page: one file that opens by a double click, asks no network for anything, and shows hostile text as text."""
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from faircrowd.report.story import short
+
+__all__ = ["render_page"]
+
+
+def render_page(story: dict[str, Any], run: dict[str, Any]) -> str:
+    """Return the page of a run as HTML.
+
+    Parameters
+    ----------
+    story : dict
+        From ``fair_story`` or ``plain_story``.
+    run : dict
+        How to reproduce it: ``method``, ``rounds``, ``notes``, ``command`` and ``versions`` (pairs).
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    charts = story.get("charts", {})
+    frontier = story.get("frontier")
+    data = {
+        "charts": charts,
+        "stops": frontier["stops"] if frontier else [],
+        "groups": [short(name) for name in frontier["groups"]] if frontier else [],
+    }
+    shown = {"frontier": None, "people": None, "audit": None, "charts": {}, "note": None, "certificate": None, **story}
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page = environment.from_string(_part("report.html"))
+    return page.render(
+        story=shown,
+        run=run,
+        data=_as_script(data),
+        style=_part("report.css"),
+        script=_part("report.js"),
+        vega=_vega() if charts else "",
+        short=short,
+    )
+
+
+def _as_script(value: Any) -> str:
+    """Return JSON that is safe inside a script element: no character of it opens or closes markup."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+@cache
+def _vega() -> str:
+    """Return Vega, Vega-Lite and their embedding as one script, from the package that also draws the pictures."""
+    import vl_convert
+
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return str(bundle).replace("</script", "<\\/script")
+
+
+@cache
+def _part(name: str) -> str:
+    return files("faircrowd.report").joinpath("templates", name).read_text(encoding="utf-8")

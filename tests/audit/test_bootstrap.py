@@ -1,0 +1,166 @@
+"""The bootstrap over workers and tasks: the same for any order and threads, equal to plain code, wide enough."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from faircrowd import read_votes, simulate_crowd
+from faircrowd.audit.bootstrap import _replicate, bootstrap_counts, bootstrap_gap
+from faircrowd.audit.intervals import gap_interval
+from faircrowd.engines import LocalEngine
+from faircrowd.errors import InputError, OptionError
+from faircrowd.votes import VoteTable
+
+REPEATS = 1000 if os.environ.get("FAIRCROWD_SLOW") else 150
+"""Crowds drawn to see how often an interval holds the truth; FAIRCROWD_SLOW=1 draws more."""
+
+
+def table_of(frame: pd.DataFrame, groups: pd.Series) -> VoteTable:
+    return read_votes(frame, sensitive_features=groups)
+
+
+def small(seed: int = 0, n_classes: int = 3) -> VoteTable:
+    shares = np.full(n_classes, 1 / n_classes)
+    crowd = simulate_crowd(150, 12, 4, class_shares=[shares, shares], random_state=seed)
+    return table_of(crowd.votes, crowd.sensitive_features)
+
+
+def leaning(rng: np.random.Generator, n_tasks: int, n_workers: int, each: int, effect: float = 0.7) -> tuple:
+    """Draw workers who lean, each in their own way in each group: who votes on each task, how, and the groups."""
+    group = rng.integers(0, 2, n_tasks)
+    truth = rng.random(n_tasks) < 1 / (1 + np.exp(-effect * (2 * group - 1)))
+    worker = np.argsort(rng.random((n_tasks, n_workers)), axis=1)[:, :each]
+    lean = rng.normal(0, 1, (n_workers, 1)) + rng.normal(0, 1, (n_workers, 2))
+    odds = 1.5 * (2 * truth[:, None] - 1) + lean[worker, group[:, None]]
+    return worker, rng.random((n_tasks, each)) < 1 / (1 + np.exp(-odds)), group
+
+
+def frame_of(worker: np.ndarray, label: np.ndarray) -> pd.DataFrame:
+    tasks = np.repeat(np.arange(len(worker)), worker.shape[1])
+    return pd.DataFrame({"task": tasks, "worker": worker.ravel(), "label": label.ravel().astype(int)})
+
+
+def test_the_same_for_any_order_of_rows_and_any_seed_repeats() -> None:
+    crowd = simulate_crowd(300, 20, random_state=4)
+    here = bootstrap_gap(table_of(crowd.votes, crowd.sensitive_features), replicates=200, random_state=5)
+    mixed = crowd.votes.sample(frac=1, random_state=1)
+    assert bootstrap_gap(table_of(mixed, crowd.sensitive_features), replicates=200, random_state=5) == here
+    other = bootstrap_gap(table_of(mixed, crowd.sensitive_features), replicates=200, random_state=6)
+    assert other != here
+    assert other.high == pytest.approx(here.high, abs=0.03)
+
+
+def test_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = simulate_crowd(30_000, 40, random_state=1)
+    votes = table_of(crowd.votes, crowd.sensitive_features)
+    assert len(LocalEngine(votes).blocks) > 1
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("FAIRCROWD_THREADS", threads)
+        found.append(bootstrap_gap(votes, replicates=20))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_replicate_equals_plain_code(n_classes: int) -> None:
+    votes = small(n_classes=n_classes)
+    weights = np.random.default_rng(0).exponential(size=(votes.n_workers, 3))
+    (mass,) = LocalEngine(votes, by_group=True).reduce(_replicate, weights, len(votes.groups), n_classes)
+    expected = np.zeros_like(mass)
+    for task in range(votes.n_tasks):
+        span = slice(votes.offsets[task], votes.offsets[task + 1])
+        for b in range(3):
+            given = weights[votes.worker[span], b]
+            label = np.bincount(votes.label[span], weights=given, minlength=n_classes).argmax()
+            expected[votes.group[task], label, b] += given.mean()
+    np.testing.assert_allclose(mass, expected)
+
+
+@pytest.mark.parametrize("ties", ["first", "last"])
+def test_the_gap_is_that_of_majority_labels(ties: str) -> None:
+    from faircrowd import MajorityVote
+
+    crowd = simulate_crowd(200, 10, 4, random_state=2)
+    labels = MajorityVote(ties=ties).fit(crowd.votes).labels_
+    rates = labels.groupby(crowd.sensitive_features).mean()
+    found = bootstrap_gap(table_of(crowd.votes, crowd.sensitive_features), ties=ties, replicates=50)
+    assert found.gap == pytest.approx(abs(rates[1] - rates[0]))
+    assert 0 <= found.low <= found.gap <= found.high <= 1
+
+
+@pytest.mark.parametrize(("n_tasks", "n_workers", "each"), [(300, 15, 5), (300, 12, 1)])
+def test_coverage_where_workers_lean(n_tasks: int, n_workers: int, each: int) -> None:
+    """Intervals over tasks alone miss the gap of such crowds; those over workers as well do not."""
+    rng = np.random.default_rng(3)
+
+    def draw() -> tuple:
+        worker, label, group = leaning(rng, n_tasks, n_workers, each)
+        marked = label.sum(axis=1) * 2 > each
+        counts = [[np.sum(marked[group == a] == k) for k in (0, 1)] for a in (0, 1)]
+        return frame_of(worker, label), pd.Series(group), np.array(counts)
+
+    tables = np.array([draw()[2] for _ in range(1500)])
+    gap = np.ptp((tables[:, :, 1] / tables.sum(axis=2)).mean(axis=0))
+    both, tasks_only = [], []
+    for _ in range(REPEATS):
+        frame, group, counts = draw()
+        found = bootstrap_gap(table_of(frame, group), replicates=200)
+        assert found.gap == pytest.approx(gap_interval(counts).gap)
+        both.append(found.low <= gap <= found.high)
+        closed = gap_interval(counts)
+        tasks_only.append(closed.low <= gap <= closed.high)
+    assert np.mean(both) > 0.92
+    assert np.mean(tasks_only) < 0.9
+
+
+def test_a_lone_worker_still_counts() -> None:
+    """Where each task has one voter, labels are as many as workers: twenty, not a thousand."""
+    rng = np.random.default_rng(0)
+    worker = np.repeat(np.arange(20), 50)[:, None]
+    says = rng.random(20) < 0.5  # each worker gives all tasks one label
+    votes = table_of(frame_of(worker, says[worker]), pd.Series(np.arange(1000) % 40 // 20))
+    wide = bootstrap_gap(votes, replicates=500)
+    group, label = votes.group, votes.label
+    narrow = gap_interval([[np.sum((group == a) & (label == k)) for k in (0, 1)] for a in (0, 1)])
+    assert wide.high - wide.gap > 1.5 * (narrow.high - narrow.gap)
+
+
+@pytest.mark.parametrize("rates", [(0.5, 0.4), (0.03, 0.05)])
+def test_coverage_over_tasks(rates: tuple[float, float]) -> None:
+    rng = np.random.default_rng(11)
+    sizes = np.array([80, 150])
+    held = []
+    for _ in range(4 * REPEATS):
+        ones = rng.binomial(sizes, rates)
+        found = bootstrap_counts(np.stack([sizes - ones, ones], axis=1), replicates=300)
+        held.append(found.low <= abs(rates[0] - rates[1]) <= found.high)
+    assert np.mean(held) > 0.92
+
+
+def test_over_tasks_it_agrees_with_the_closed_form() -> None:
+    counts = [[300, 500, 200], [250, 500, 250]]
+    bootstrap, closed = bootstrap_counts(counts, replicates=5000), gap_interval(counts)
+    assert bootstrap.gap == closed.gap
+    assert bootstrap.high == pytest.approx(closed.high, abs=0.01)
+    assert bootstrap.low == pytest.approx(closed.low, abs=0.01)
+
+
+def test_a_rate_of_zero_is_not_certain() -> None:
+    assert bootstrap_counts([[5, 0], [9, 0]]).high > 0.1
+    assert bootstrap_counts([[5_000, 0], [9_000, 0]]).high < 0.01
+
+
+def test_bad_input() -> None:
+    crowd = simulate_crowd(50, 10)
+    with pytest.raises(InputError, match="sensitive_features"):
+        bootstrap_gap(read_votes(crowd.votes))
+    with pytest.raises(InputError, match="Parity compares groups"):
+        bootstrap_gap(table_of(crowd.votes, crowd.sensitive_features * 0))
+    votes = table_of(crowd.votes, crowd.sensitive_features)
+    for wrong in ({"ties": "random"}, {"replicates": 0}, {"confidence": 1.0}, {"random_state": -1}):
+        with pytest.raises(OptionError, match=next(iter(wrong))):
+            bootstrap_gap(votes, **wrong)
+    with pytest.raises(InputError, match="whole numbers"):
+        bootstrap_counts([[1.5, 2], [1, 2]])

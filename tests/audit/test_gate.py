@@ -1,0 +1,156 @@
+"""The verdict on labels: how often it is wrong, what it takes, and what it refuses."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from faircrowd.audit.gate import Verdict, check_labels
+from faircrowd.audit.intervals import gap_limits
+from faircrowd.errors import InputError, OptionError
+
+
+def sample(*rates: float, n: int = 1000) -> tuple[pd.Series, pd.Series]:
+    """Labels of as many groups as there are rates, and the groups, by task."""
+    labels = np.concatenate([np.arange(n) < round(rate * n) for rate in rates]).astype(int)
+    tasks = pd.Index([f"t{i}" for i in range(labels.size)], name="task")
+    return pd.Series(labels, index=tasks), pd.Series(np.repeat(list("abcd")[: len(rates)], n), index=tasks)
+
+
+@pytest.mark.parametrize(
+    ("rates", "epsilon", "status"),
+    [
+        ((0.5, 0.51), 0.1, "pass"),
+        ((0.5, 0.7), 0.1, "fail"),
+        ((0.5, 0.58), 0.1, "not enough evidence"),
+        ((0.5, 0.6), 0.1, "not enough evidence"),
+        ((0.5, 0.52, 0.49), 0.1, "pass"),
+        ((0.5, 0.52, 0.7), 0.1, "fail"),
+        ((0.0, 0.0), 0.01, "pass"),
+        ((0.0, 1.0), 0.9, "fail"),
+        ((0.5, 0.5), 0.0, "not enough evidence"),
+        ((0.0, 1.0), 1.0, "pass"),
+    ],
+)
+def test_status(rates: tuple[float, ...], epsilon: float, status: str) -> None:
+    verdict = check_labels(*sample(*rates), epsilon=epsilon)
+    assert verdict.status == status
+    assert verdict.gap == pytest.approx(max(rates) - min(rates))
+    assert verdict.low <= verdict.gap <= verdict.high
+    assert f"epsilon {epsilon:g}" in verdict.reason
+    assert verdict.groups == dict.fromkeys("abcd"[: len(rates)], 1000)
+    assert {name: row.get("1", 0) / 1000 for name, row in verdict.counts.items()} == pytest.approx(
+        dict(zip("abcd", rates, strict=False))
+    )
+
+
+def test_a_verdict_can_be_read_and_stored() -> None:
+    verdict = check_labels(*sample(0.5, 0.7), epsilon=0.1)
+    assert verdict.reason == f"the gap is at least {verdict.low:.4f} with 95% confidence, above epsilon 0.1"
+    assert verdict.widest in (("1", "b", "a"), ("0", "a", "b"))
+    stored = json.loads(json.dumps(verdict.to_dict()))
+    rates = stored.pop("rates")
+    assert Verdict(**stored) == verdict
+    assert rates["b"]["1"] == 0.7
+
+
+@pytest.mark.parametrize("gap", [0.05, 0.15])
+def test_a_wrong_verdict_is_as_rare_as_promised(gap: float) -> None:
+    """At a gap of just epsilon a pass and a fail are both wrong, and each has the probability promised."""
+    rng = np.random.default_rng(3)
+    n, repeats = 400, 500
+    groups = np.repeat([0, 1], n)
+    found = []
+    for _ in range(repeats):
+        labels = rng.random(2 * n) < np.repeat([0.4, 0.4 + gap], n)
+        found.append(check_labels(labels, groups, epsilon=gap, confidence=0.9).status)
+    assert 0.04 < found.count("pass") / repeats < 0.13
+    assert 0.02 < found.count("fail") / repeats < 0.13
+
+
+@given(st.integers(0, 100), st.integers(0, 100), st.sampled_from([0.02, 0.1, 0.3]))
+def test_needed_gives_a_verdict(one: int, two: int, epsilon: float) -> None:
+    verdict = check_labels(*sample(one / 100, two / 100, n=100), epsilon=epsilon)
+    if verdict.status != "not enough evidence":
+        assert verdict.needed is None
+        return
+    if verdict.needed is None:
+        assert verdict.gap == pytest.approx(epsilon, abs=1e-3)
+        return
+    rates = np.array([[1 - one / 100, one / 100], [1 - two / 100, two / 100]])
+    enough, less = (gap_limits(rates * n) for n in (verdict.needed, verdict.needed * 0.85))
+    assert enough.high <= epsilon or enough.low > epsilon
+    assert less.low <= epsilon < less.high
+    assert f"about {verdict.needed:,} tasks in each group" in verdict.reason
+
+
+def test_no_number_of_tasks_tells_a_gap_from_itself() -> None:
+    verdict = check_labels(*sample(0.25, 0.5, n=100), epsilon=0.25)
+    assert verdict.status == "not enough evidence"
+    assert verdict.needed is None
+    assert "the 0.2500 of these labels is too near to it for more tasks to tell" in verdict.reason
+
+
+def test_one_class_everywhere() -> None:
+    few, many = (check_labels(["x"] * 2 * n, ["a", "b"] * n, epsilon=0.05) for n in (10, 1000))
+    assert (few.status, many.status) == ("not enough evidence", "pass")
+    assert few.gap == many.gap == 0
+
+
+def test_any_kind_of_labels_and_groups() -> None:
+    labels, groups = sample(0.5, 0.58, n=100)
+    expected = check_labels(labels, groups, epsilon=0.1)
+    frame = pd.DataFrame({"task": labels.index, "label": labels.to_numpy(), "other": 1})
+    table = pd.DataFrame({"task": groups.index, "group": groups.to_numpy()})
+    mixed = table.sample(frac=1, random_state=0)
+    for given_labels, given_groups in (
+        (labels, mixed),
+        (labels.to_dict(), groups.to_dict()),
+        (frame, mixed),
+        (frame.rename(columns={"label": "agg_label"}), groups),
+        (pl.from_pandas(frame), pl.from_pandas(mixed)),
+        (labels.to_numpy(), groups.to_numpy()),
+        (labels.tolist(), groups.tolist()),
+        (labels, groups.to_numpy()),
+        (labels.sample(frac=1, random_state=1), groups),
+    ):
+        assert check_labels(given_labels, given_groups, epsilon=0.1) == expected
+
+
+def test_several_columns_of_groups_intersect() -> None:
+    labels = pd.Series([0, 1, 0, 1] * 50)
+    groups = pd.DataFrame({"task": range(200), "one": ["a", "b"] * 100, "two": ["x", "x", "y", "y"] * 50})
+    verdict = check_labels(labels, groups, epsilon=0.1)
+    assert verdict.groups == {"a & x": 50, "a & y": 50, "b & x": 50, "b & y": 50}
+    assert verdict.gap == 1
+
+
+TASKS = pd.Series(["a", "b", "a"], index=[1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (pd.Series([1, None, 0], index=[1, 2, 3]), "1 of 3 rows have no label .the first is row 2."),
+        (pd.Series([1, 0, 0, 1], index=[1, 2, 2, 3]), "1 tasks have more than one row of labels: 2"),
+        (pd.Series([1, 0, 1], index=[1, 2, 9]), "1 of 3 tasks have no group: 9"),
+        (pd.Series([1, 0], index=[1, 3]), "all tasks are of group 'a'"),
+        (pd.Series([], dtype=int), "no label to check"),
+        ([], "no label to check"),
+        (pd.DataFrame({"task": [1, 2], "x": [1, 2], "y": [1, 2]}), "Labels must be one column"),
+        (7, "go by task"),
+    ],
+)
+def test_labels_that_cannot_be_judged(labels: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_labels(labels, TASKS, epsilon=0.1)
+
+
+@pytest.mark.parametrize("wrong", [{"epsilon": -1}, {"epsilon": 2}, {"confidence": 1}, {"confidence": 95}])
+def test_bad_options(wrong: dict) -> None:
+    with pytest.raises(OptionError, match=next(iter(wrong))):
+        check_labels(*sample(0.5, 0.5), **{"epsilon": 0.1, **wrong})

@@ -1,0 +1,147 @@
+"""Closed-form intervals: published values, laws, and exact error rates."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
+
+from faircrowd.audit.intervals import gap_interval, gap_limits, newcombe, wilson
+from faircrowd.errors import InputError, OptionError
+
+CONFIDENCE = st.sampled_from([0.8, 0.9, 0.95, 0.999])
+COUNTS = st.integers(2, 4).flatmap(
+    lambda k: st.lists(st.lists(st.integers(0, 60), min_size=k, max_size=k).filter(any), min_size=2, max_size=4)
+)
+
+
+@pytest.mark.parametrize("n", [1, 7, 250])
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+def test_wilson_equals_scipy(n: int, confidence: float) -> None:
+    x = np.arange(0, n + 1, max(n // 10, 1))
+    low, high = wilson(x, n, confidence)
+    found = [binomtest(int(k), n).proportion_ci(confidence, method="wilson") for k in x]
+    np.testing.assert_allclose(low, [ci.low for ci in found], atol=1e-12)
+    np.testing.assert_allclose(high, [ci.high for ci in found], atol=1e-12)
+
+
+def test_wilson_where_nothing_or_one_thing_was_seen() -> None:
+    low, high = wilson([0, 0, 5, 1], [0, 5, 5, 1])
+    assert low[:2].tolist() == [0, 0]
+    assert high[[0, 2, 3]].tolist() == [1, 1, 1]
+    assert 0 < high[1] < 1
+    assert 0 < low[2] < 1
+
+
+# Newcombe's table II, method 10.
+@pytest.mark.parametrize(
+    ("counts", "low", "high"),
+    [
+        ((56, 70, 48, 80), 0.0524, 0.3339),
+        ((9, 10, 3, 10), 0.1705, 0.8090),
+        ((6, 7, 2, 7), 0.0582, 0.8062),
+        ((5, 56, 0, 29), -0.0381, 0.1926),
+        ((0, 10, 0, 20), -0.1611, 0.2775),
+        ((0, 10, 0, 10), -0.2775, 0.2775),
+        ((10, 10, 0, 20), 0.6791, 1.0),
+        ((10, 10, 0, 10), 0.6075, 1.0),
+    ],
+)
+def test_newcombe_equals_the_published_values(counts: tuple[int, ...], low: float, high: float) -> None:
+    found = newcombe(*counts)
+    assert [round(float(end), 4) for end in found] == [low, high]
+    mirrored = newcombe(*counts[2:], *counts[:2])
+    assert [float(end) for end in mirrored] == pytest.approx([-float(found[1]), -float(found[0])], abs=1e-12)
+
+
+def test_newcombe_where_nothing_was_seen() -> None:
+    low, high = newcombe([3, 0, 0], [5, 0, 0], [0, 1, 0], [0, 4, 0])
+    assert low.tolist() == [-1, -1, -1]
+    assert high.tolist() == [1, 1, 1]
+
+
+@given(COUNTS, CONFIDENCE)
+def test_laws_of_the_gap(counts: list[list[int]], confidence: float) -> None:
+    table = np.array(counts)
+    found = gap_interval(table, confidence)
+    rates = table / table.sum(axis=1, keepdims=True)
+    assert found.gap == pytest.approx(np.ptp(rates, axis=0).max())
+    assert 0 <= found.low <= found.gap <= found.high <= 1
+    if (table.sum(axis=1) < 60).all():
+        assert found.high > found.low
+    wider, narrower = gap_interval(table, 0.9999), gap_interval(100 * table, confidence)
+    assert wider.low <= found.low
+    assert wider.high >= found.high
+    assert narrower.low >= found.low - 1e-12
+    assert narrower.high <= found.high + 1e-12
+    order = np.random.default_rng(0).permutation(table.shape[0])
+    mixed = gap_interval(table[order][:, ::-1], confidence)
+    assert (mixed.low, mixed.high) == pytest.approx((found.low, found.high), abs=1e-12)
+
+
+@given(*(st.tuples(st.integers(1, 80), st.integers(0, 80)) for _ in range(2)), CONFIDENCE)
+def test_two_groups_and_classes_are_newcombe_folded(
+    one: tuple[int, int], two: tuple[int, int], confidence: float
+) -> None:
+    low, high = map(float, newcombe(one[0], sum(one), two[0], sum(two), confidence))
+    found = gap_interval([one, two], confidence)
+    assert found.high == pytest.approx(min(max(abs(low), abs(high)), 1))
+    assert found.low == pytest.approx(0 if low <= 0 <= high else min(abs(low), abs(high)), abs=1e-12)
+
+
+def test_a_class_that_is_always_given_can_still_hide_a_gap() -> None:
+    found = gap_interval([[4], [9]])
+    assert (found.gap, found.low) == (0, 0)
+    assert 0.4 < found.high < 1
+
+
+@pytest.mark.parametrize("sizes", [(10, 10), (20, 60)])
+def test_exact_error_of_each_limit(sizes: tuple[int, int]) -> None:
+    """All samples of two groups, weighed by their probability: an end that may fail with .05 stays below .08."""
+    limits = {
+        (x, y): gap_limits([[x, sizes[0] - x], [y, sizes[1] - y]])
+        for x in range(sizes[0] + 1)
+        for y in range(sizes[1] + 1)
+    }
+    low, high = (
+        np.array([getattr(limit, end) for limit in limits.values()]).reshape(sizes[0] + 1, -1)
+        for end in ("low", "high")
+    )
+    failed = []
+    for p, q in permutations(np.linspace(0, 1, 21), 2):
+        if abs(p - q) <= 0.3:
+            law = np.outer(*(binom.pmf(np.arange(n + 1), n, r) for n, r in zip(sizes, (p, q), strict=True)))
+            failed.append((law[high < abs(p - q) - 1e-12].sum(), law[low > abs(p - q) + 1e-12].sum()))
+    worst, mean = np.max(failed, axis=0), np.mean(failed, axis=0)
+    assert (worst < 0.08).all()
+    assert (mean < 0.05).all()
+    assert worst[0] > 0.02  # nor is the upper limit far too wide
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.15])
+def test_coverage_of_many_classes_and_groups(spread: float) -> None:
+    rng = np.random.default_rng(7)
+    law = np.array([0.5, 0.3, 0.2]) + spread * np.outer([-1, 0, 1], [1, -1, 0])
+    gap, repeats = 2 * spread, 1500
+    tables = rng.multinomial([60, 100, 200], law, size=(repeats, 3))
+    both = [gap_interval(table) for table in tables]
+    assert np.mean([found.low <= gap <= found.high for found in both]) > 0.94
+    each = [gap_limits(table) for table in tables]
+    assert np.mean([found.high < gap for found in each]) < 0.06
+    assert np.mean([found.low > gap for found in each]) < 0.06
+
+
+@pytest.mark.parametrize(
+    "counts", [[[1, 2]], [1, 2], [[0, 0], [1, 2]], [[1, -1], [1, 2]], [[1, np.nan], [1, 2]], [["a"], ["b"]], [[], []]]
+)
+def test_counts_that_are_none(counts: list) -> None:
+    with pytest.raises(InputError, match="counts"):
+        gap_interval(counts)
+
+
+@pytest.mark.parametrize("confidence", [0.3, 1, 1.5, "x", float("nan"), True])
+def test_confidence_that_is_none(confidence: object) -> None:
+    with pytest.raises(OptionError, match="confidence must be"):
+        gap_limits([[1, 2], [3, 4]], confidence)

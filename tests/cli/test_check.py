@@ -1,0 +1,201 @@
+"""``faircrowd check``: exit codes, what it prints, and input that cannot be judged."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from faircrowd.audit.gate import check_labels
+
+Run = Callable[..., tuple[int, str, str]]
+Spawn = Callable[..., subprocess.CompletedProcess[str]]
+
+N = 500
+
+
+def write(folder: Path, one: float, two: float) -> tuple[Path, Path]:
+    """Write labels with these rates of 'yes' in two groups of 500 tasks, and the table of tasks."""
+    says = ["yes" if i < rate * N else "no" for rate in (one, two) for i in range(N)]
+    labels, tasks = folder / "labels.csv", folder / "tasks.csv"
+    pd.DataFrame({"task": range(2 * N), "label": says}).to_csv(labels, index=False)
+    frame = pd.DataFrame({"task": range(2 * N), "group": ["a"] * N + ["b"] * N, "half": [0, 1] * N})
+    frame.sample(frac=1, random_state=0).to_csv(tasks, index=False)
+    return labels, tasks
+
+
+@pytest.mark.parametrize(
+    ("rates", "code", "word"),
+    [((0.5, 0.51), 0, "PASS"), ((0.5, 0.75), 1, "FAIL"), ((0.5, 0.58), 3, "NOT ENOUGH EVIDENCE")],
+)
+def test_exit_codes(rates: tuple[float, float], code: int, word: str, tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write(tmp_path, *rates)
+    given = ("check", labels, "--tasks", tasks, "--group", "group", "--epsilon", "0.1", "--confidence", "0.9")
+    found, out, err = faircrowd(*given)
+    assert (found, err) == (code, "")
+    assert f"verdict  {word}: the gap" in out
+    assert f"gap      {rates[1] - rates[0]:.4f} (class " in out
+    assert f"group b  500 tasks, no: {N - round(rates[1] * N)} ({1 - rates[1]:.1%}), yes: " in out
+    assert "90% confidence" in out
+    found, out, err = faircrowd(*given, "--json")
+    assert (found, err) == (code, "")
+    said = json.loads(out)
+    series = pd.read_csv(labels, index_col="task")["label"]
+    groups = pd.read_csv(tasks, index_col="task")["group"]
+    expected = check_labels(series, groups, epsilon=0.1, confidence=0.9).to_dict()
+    assert {name: said[name] for name in expected} == expected
+    assert said["notes"] == []
+    assert said["options"] == {"labels": str(labels), "tasks": str(tasks), "group": ["group"]}
+
+
+def test_the_process_exits_with_the_code(tmp_path: Path, spawn: Spawn) -> None:
+    labels, tasks = write(tmp_path, 0.5, 0.75)
+    done = spawn("check", labels, "--tasks", tasks, "--group", "group", "--epsilon", "0.1")
+    assert done.returncode == 1
+    assert "FAIL: the gap is at least" in done.stdout
+    assert done.stderr == ""
+
+
+def test_groups_may_stand_in_the_labels(tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write(tmp_path, 0.5, 0.75)
+    apart = faircrowd("check", labels, "--tasks", tasks, "--group", "group", "--epsilon", "0.1")
+    both = pd.read_csv(labels).merge(pd.read_csv(tasks), on="task")
+    both.to_csv(tmp_path / "both.csv", index=False)
+    assert faircrowd("check", tmp_path / "both.csv", "--group", "group", "--epsilon", "0.1") == apart
+    bare = tmp_path / "bare.csv"
+    both[["task", "half"]].to_csv(bare, index=False)
+    assert faircrowd("check", tmp_path / "both.csv", "--tasks", bare, "--group", "group", "--epsilon", "0.1") == apart
+
+
+def test_several_groups_intersect(tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write(tmp_path, 0.5, 0.75)
+    given = ("--tasks", tasks, "--group", "group", "--group", "half", "--epsilon", "0.1", "--json")
+    code, out, _ = faircrowd("check", labels, *given)
+    assert code == 1
+    assert json.loads(out)["groups"] == {"a & 0": 250, "a & 1": 250, "b & 0": 250, "b & 1": 250}
+
+
+@pytest.mark.parametrize("ending", ["tsv", "jsonl", "parquet", "csv"])
+def test_files_and_names(ending: str, tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write(tmp_path, 0.5, 0.75)
+    frame = pd.read_csv(labels).rename(columns={"task": "Nr", "label": "says"})
+    path = tmp_path / f"renamed.{ending}"
+    if ending == "parquet":
+        frame.to_parquet(path)
+    elif ending == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
+    given = ("--tasks", tasks, "--group", "group", "--epsilon", "0.1", "--json")
+    code, out, _ = faircrowd("check", path, "--task", "Nr", "--label", "says", *given)
+    assert code == 1
+    assert json.loads(out)["gap"] == pytest.approx(0.25)
+
+
+def test_what_aggregate_and_aggregators_write_can_be_checked(tmp_path: Path, faircrowd: Run) -> None:
+    import faircrowd as fc
+
+    crowd = fc.simulate_crowd(400, 20, random_state=5)
+    crowd.votes.to_csv(tmp_path / "votes.csv", index=False)
+    crowd.sensitive_features.rename_axis("task").to_csv(tmp_path / "tasks.csv")
+    run = ("--tasks", tmp_path / "tasks.csv", "--group", "group", "--epsilon", "0.05")
+    faircrowd("aggregate", tmp_path / "votes.csv", *run, "--out", tmp_path / "run")
+    code, out, _ = faircrowd("check", tmp_path / "run" / "labels.csv", *run, "--json")
+    certificate = json.loads((tmp_path / "run" / "certificate.json").read_text())
+    assert code == 3  # the gap of these tasks is .05; that of others may be more
+    assert json.loads(out)["gap"] == pytest.approx(certificate["gap"])
+    fc.MajorityVote().fit(crowd.votes).labels_.to_csv(tmp_path / "mine.csv")
+    assert faircrowd("check", tmp_path / "mine.csv", *run)[0] in (0, 1, 3)
+
+
+def test_tasks_without_a_label_are_counted(tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write(tmp_path, 0.5, 0.75)
+    pd.read_csv(labels).iloc[:990].to_csv(labels, index=False)
+    code, out, _ = faircrowd("check", labels, "--tasks", tasks, "--group", "group", "--epsilon", "0.1")
+    assert code == 1
+    assert f"note     10 of 1,000 tasks in {tasks} have no label in {labels}" in out
+
+
+def test_names_from_all_over_the_world(tmp_path: Path, faircrowd: Run) -> None:
+    names = ["женщины", "男", "🙂 ‮abc", "x" * 1000]
+    frame = pd.DataFrame({"task": [f"é{i}" for i in range(400)], "label": ["[red]ja", "\x1b[31mnein"] * 200})
+    frame["group"] = [names[i // 2 % 4] for i in range(400)]
+    frame.to_csv(tmp_path / "labels.csv", index=False)
+    code, out, err = faircrowd("check", tmp_path / "labels.csv", "--group", "group", "--epsilon", "0.3")
+    assert (code, err) == (0, "")
+    assert "group женщины" in out
+    assert "[red]ja: 50 (50.0%)" in out
+    assert "\x1b" not in out
+    assert "‮" not in out
+    code, out, _ = faircrowd("check", tmp_path / "labels.csv", "--group", "group", "--epsilon", "0.3", "--json")
+    assert set(json.loads(out)["groups"]) == set(names)
+
+
+def test_many_classes_are_not_all_listed(tmp_path: Path, faircrowd: Run) -> None:
+    frame = pd.DataFrame({"task": range(400), "label": [i // 2 % 40 for i in range(400)], "group": ["a", "b"] * 200})
+    frame.to_csv(tmp_path / "labels.csv", index=False)
+    code, out, _ = faircrowd("check", tmp_path / "labels.csv", "--group", "group", "--epsilon", "0.2")
+    assert code == 0
+    assert "and 39 more classes" in out
+    assert max(map(len, out.splitlines())) < 200
+
+
+LABELS = "task,label\n1,x\n2,y\n3,x\n4,y\n"
+TASKS = "task,group\n1,a\n2,b\n3,a\n4,b\n"
+WITH_TASKS = ["--tasks", "tasks.csv", "--group", "group"]
+
+# name: (labels.csv, tasks.csv, more arguments, what the message says)
+BAD: dict[str, tuple[str, str, list[str], str]] = {
+    "label missing": (LABELS.replace("3,x", "3,"), TASKS, WITH_TASKS, "1 of 4 rows have no label (the first is row 3)"),
+    "task missing": (LABELS.replace("3,x", ",x"), TASKS, WITH_TASKS, "1 of 4 rows have no task (the first is row 3)"),
+    "tasks not in the table": (
+        LABELS + "8,x\n9,y\n",
+        TASKS,
+        WITH_TASKS,
+        "2 of 6 labelled tasks are not in tasks.csv: 8, 9; do the task ids match?",
+    ),
+    "group missing": (LABELS, TASKS.replace("4,b", "4,"), WITH_TASKS, "1 of 4 tasks have no group: 4"),
+    "task twice": (LABELS + "2,y\n", TASKS, WITH_TASKS, "1 tasks have more than one row of labels: 2; a task has one"),
+    "two groups": (LABELS, TASKS + "4,a\n", WITH_TASKS, "1 tasks have more than one group: 4"),
+    "one group": (LABELS, TASKS.replace("b", "a"), WITH_TASKS, "all tasks are of group 'a'"),
+    "no rows": ("task,label\n", TASKS, WITH_TASKS, "There is no label to check"),
+    "empty file": ("", TASKS, WITH_TASKS, "labels.csv is empty (0 bytes)"),
+    "no tasks file": (LABELS, "", ["--tasks", "task.csv", "--group", "group"], "There is no file task.csv"),
+    "wrong columns": ("a,b\n1,2\n", TASKS, WITH_TASKS, "No column 'label' (or answer) in labels.csv"),
+    "no task column": ("nr,label\n1,x\n", TASKS, WITH_TASKS, "No column 'task' (or item, question) in labels.csv"),
+    "task named wrongly": (LABELS, TASKS, [*WITH_TASKS, "--task", "tsk"], "No column 'tsk' in labels.csv"),
+    "label named wrongly": (LABELS, TASKS, [*WITH_TASKS, "--label", "lable"], "Did you mean 'label'?"),
+    "group nowhere": (LABELS, TASKS, ["--tasks", "tasks.csv", "--group", "grup"], "No column 'grup' in tasks.csv"),
+    "group not in the labels": (LABELS, TASKS, ["--group", "group"], "No column 'group' in labels.csv"),
+    "no group": (LABELS, TASKS, [], "give --group COLUMN"),
+    "wrong delimiter": (LABELS.replace(",", ";"), TASKS, WITH_TASKS, "Is the delimiter right?"),
+    "epsilon out of range": (LABELS, TASKS, [*WITH_TASKS, "--epsilon", "5"], "--epsilon must be a number from 0 to 1"),
+    "epsilon no number": (LABELS, TASKS, [*WITH_TASKS, "--epsilon", "5%"], "Invalid value for '--epsilon'"),
+    "confidence in percent": (LABELS, TASKS, [*WITH_TASKS, "--confidence", "95"], "--confidence must be a number from"),
+    "certainty": (LABELS, TASKS, [*WITH_TASKS, "--confidence", "1"], "--confidence must be below 1"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(case: str, tmp_path: Path, faircrowd: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels, tasks, more, message = BAD[case]
+    monkeypatch.chdir(tmp_path)
+    Path("labels.csv").write_text(labels)
+    Path("tasks.csv").write_text(tasks)
+    code, out, err = faircrowd("check", "labels.csv", "--epsilon", "0.1", *more)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert "bug" not in err
+    code, out, err = faircrowd("check", "labels.csv", "--epsilon", "0.1", *more, "--json")
+    assert (code, err) == (2, "")
+    assert message in json.loads(out)["error"]
+
+
+def test_epsilon_is_asked_for(tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write(tmp_path, 0.5, 0.5)
+    code, _, err = faircrowd("check", labels, "--tasks", tasks, "--group", "group")
+    assert code == 2
+    assert "Missing option '--epsilon'" in err
