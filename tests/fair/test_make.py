@@ -186,3 +186,28 @@ def test_choices_of_many_classes() -> None:
         assert found.accuracy == pytest.approx(alone.certificate.bound, abs=1e-9)
         assert found.gap <= found.epsilon + 1e-9
         assert found.moved.sum() == pytest.approx(FOUR.size)
+
+
+def test_confidence_tightens_epsilon() -> None:
+    fair = FairCrowd(DawidSkene(by_group=True), epsilon=0.15, confidence=0.95)
+    fair.fit(CROWD.votes, sensitive_features=CROWD.sensitive_features)
+    promise = fair.certificate_.promise
+    assert promise["epsilon"] == 0.15
+    assert promise["enough"]
+    assert fair.certificate_.epsilon == promise["tightened"] == pytest.approx(0.15 - promise["margin"])
+    assert fair.certificate_.gap <= promise["tightened"] + 1e-12
+    assert fair.rule_.epsilon == promise["tightened"]
+    with pytest.warns(UserWarning, match="too few to promise a gap within 0.01"):
+        few = make_fair(MODEL.probas_, CROWD.sensitive_features, epsilon=0.01, confidence=0.95)
+    assert few.certificate.epsilon == 0
+    assert not few.margin.enough
+    with pytest.raises(OptionError, match="confidence must be"):
+        make_fair(MODEL.probas_, CROWD.sensitive_features, epsilon=0.01, confidence=2)
+    with pytest.raises(OptionError, match="equal weight"):
+        make_fair(
+            MODEL.probas_,
+            CROWD.sensitive_features,
+            epsilon=0.1,
+            confidence=0.9,
+            sample_weight=np.arange(1, len(MODEL.probas_) + 1),
+        )

@@ -1,5 +1,11 @@
 """Evidence: how labels and workers treat groups, and how sure one can be."""
 
+from faircrowd.audit.agreement import krippendorff_alpha
+from faircrowd.audit.bootstrap import bootstrap_gap
+from faircrowd.audit.bounds import majority_gap_bound, majority_gap_bound_as_printed
+from faircrowd.audit.crowd import majority_rates
+from faircrowd.audit.gate import Verdict, check_labels
+from faircrowd.audit.intervals import gap_interval
 from faircrowd.audit.metrics import (
     demographic_parity_difference,
     demographic_parity_ratio,
@@ -11,10 +17,20 @@ from faircrowd.audit.metrics import (
 )
 from faircrowd.audit.strata import ConditionalGaps, conditional_gaps
 from faircrowd.audit.table import by_group
+from faircrowd.audit.ties import majority_ties
+from faircrowd.audit.whole import CrowdAudit, audit_crowd
+from faircrowd.audit.workers import WorkerAudit, audit_workers
 
 __all__ = [
     "ConditionalGaps",
+    "CrowdAudit",
+    "Verdict",
+    "WorkerAudit",
+    "audit_crowd",
+    "audit_workers",
+    "bootstrap_gap",
     "by_group",
+    "check_labels",
     "conditional_gaps",
     "demographic_parity_difference",
     "demographic_parity_ratio",
@@ -22,5 +38,11 @@ __all__ = [
     "equal_opportunity_ratio",
     "equalized_odds_difference",
     "equalized_odds_ratio",
+    "gap_interval",
+    "krippendorff_alpha",
+    "majority_gap_bound",
+    "majority_gap_bound_as_printed",
+    "majority_rates",
+    "majority_ties",
     "selection_rate",
 ]
