@@ -18,6 +18,7 @@ HOMES = {
     "typer": ("cli",),
     "rich": ("cli",),
     "vl_convert": ("report",),
+    "pooch": ("votes/data_files.py",),
     "jinja2": ("report",),
     "pyspark": ("engines/spark.py",),
     "duckdb": ("engines",),

@@ -199,3 +199,16 @@ def test_initial_errors() -> None:
         assign.fit(votes, initial_error=honest.rename_axis(["who", "what"]))
     with pytest.warns(UserWarning, match="columns for no class of the votes, which are not used: '7'"):
         assign.fit(votes, initial_error=honest.assign(**{"7": 0}))
+
+
+def test_one_prior_for_all_groups() -> None:
+    crowd = simulate_crowd(400, 20, random_state=2)
+    model = DawidSkene(by_group=True, group_priors=False, tol=1e-9, n_iter=500)
+    model.fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+    priors = model.priors_.unstack("label").to_numpy()
+    assert (priors[0] == priors[1]).all()
+    assert priors[0] == pytest.approx(model.probas_.mean().to_numpy(), abs=1e-3)
+    assert (np.diff(model.loss_history_) >= 0).all()
+    free = DawidSkene(by_group=True, tol=1e-9, n_iter=500)
+    free.fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+    assert free.loss_history_[-1] > model.loss_history_[-1]

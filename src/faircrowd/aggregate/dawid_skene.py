@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_choice, check_count, check_number, warn
 from faircrowd.aggregate.counting import weigh
@@ -42,6 +43,9 @@ class DawidSkene(Iterative, ConfusionAggregator):
     by_group : bool
         Whether a worker has a confusion matrix, and the classes have shares, for each sensitive group (the
         paper's DS).
+    group_priors : bool
+        With ``by_group``: whether the classes have shares for each group, or one for all. One for all draws the groups
+        toward each other; it is what the paper's published code does.
     start : {"majority", "skill"}
         Start from the shares of votes (as usual), or from equal class shares and workers that are right with
         probability ``initial_skill`` (the paper's start, with 0.7).
@@ -86,6 +90,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
     tol: float = 1e-4
     initial_error_strategy: str | None = None
     by_group: bool = False
+    group_priors: bool = True
     start: str = "majority"
     initial_skill: float = 0.7
     smoothing: float = 1e-10
@@ -156,16 +161,20 @@ class DawidSkene(Iterative, ConfusionAggregator):
         return self._maximise(counts)
 
     def _maximise(self, counts: Counts) -> Confusion:
-        return Confusion(
-            normalised(counts.errors + self.smoothing, axis=2),
-            normalised(counts.priors + self.smoothing, axis=1),
-        )
+        return Confusion(normalised(counts.errors + self.smoothing, axis=2), self._class_shares(counts))
+
+    def _class_shares(self, counts: Counts) -> NDArray[np.float64]:
+        if self.group_priors:
+            return normalised(counts.priors + self.smoothing, axis=1)
+        pooled = normalised(counts.priors.sum(axis=0, keepdims=True) + self.smoothing, axis=1)
+        return np.repeat(pooled, counts.priors.shape[0], axis=0)
 
     def _log_prior(self, model: Confusion) -> float:
         """Return the log density of the Dirichlet prior, up to a constant."""
         if self.smoothing == 0:
             return 0.0
-        return self.smoothing * math.fsum(float(np.log(table).sum()) for table in model)
+        priors = model.priors if self.group_priors else model.priors[:1]
+        return self.smoothing * math.fsum(float(np.log(table).sum()) for table in (model.errors, priors))
 
     def _keep(self, votes: VoteTable, counter: Counter, gold: Codes | None) -> Self:
         run = self._run

@@ -56,13 +56,17 @@ class OneCoinDawidSkene(DawidSkene):
         votes = np.einsum("rajk,cjk->cra", counts.errors, np.stack([diagonal, ~diagonal]).astype(np.float64))
         right, wrong = normalised(votes + self.smoothing, axis=0)[..., None, None]
         errors = np.where(diagonal, right, wrong / max(n_classes - 1, 1))
-        return Confusion(errors, normalised(counts.priors + self.smoothing, axis=1))
+        return Confusion(errors, self._class_shares(counts))
 
     def _log_prior(self, model: Confusion) -> float:
         if self.smoothing == 0:
             return 0.0
         skills = np.clip(_skills(model), 1e-300, 1 - 1e-16)
-        logs = np.log(skills).sum() + np.log1p(-skills).sum() + np.log(model.priors).sum()
+        logs = (
+            np.log(skills).sum()
+            + np.log1p(-skills).sum()
+            + np.log(model.priors if self.group_priors else model.priors[:1]).sum()
+        )
         return float(self.smoothing * logs)
 
 

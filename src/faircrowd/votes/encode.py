@@ -59,8 +59,8 @@ def encode(column: Any) -> tuple[Codes, Vocabulary]:
 
 def keep_used(codes: Codes, vocabulary: Vocabulary) -> tuple[Codes, Vocabulary, NDArray[np.int64]]:
     """Drop the values that no code uses; also return the dropped positions. Codes of -1 stay."""
-    used = np.zeros(len(vocabulary) + 1, dtype=bool)
-    used[codes] = True  # -1 marks the extra place at the end
+    used = np.zeros(len(vocabulary) + 1, dtype=np.bool_)
+    _see(codes, used)  # -1 marks the extra place at the end
     used = used[:-1]
     if used.all():
         return codes, vocabulary, np.empty(0, dtype=np.int64)
@@ -85,6 +85,16 @@ def _encode_range(values: NDArray[Any]) -> tuple[Codes, Vocabulary] | None:
     codes = np.empty(values.size, dtype=np.int32)
     _map(values, low, rank, codes)
     return codes, Vocabulary(pa.array(present.astype(kind)))
+
+
+@numba.njit(cache=True, nogil=True)
+def _see(codes, used):  # type: ignore[no-untyped-def]
+    """Mark the codes that occur, until all of them have."""
+    left = used.size - 1
+    for i in range(codes.size):
+        if left > 0 and not used[codes[i]]:
+            used[codes[i]] = True
+            left -= codes[i] >= 0
 
 
 @numba.njit(cache=True, nogil=True)
