@@ -13,8 +13,10 @@ from faircrowd.cli.apply import apply
 from faircrowd.cli.audit import audit
 from faircrowd.cli.check import check
 from faircrowd.cli.console import plain, print_json, spoken
+from faircrowd.cli.datasets import datasets
 from faircrowd.cli.demo import demo
 from faircrowd.cli.frontier import frontier
+from faircrowd.cli.reproduce import reproduce
 from faircrowd.cli.verify import verify
 from faircrowd.errors import FaircrowdError, OptionError
 
@@ -36,6 +38,8 @@ app.command(help="Show what every epsilon would cost: table, CSV and chart.")(fr
 app.command(help="Audit workers and crowd: who leans, how it adds up, what chance leaves open.")(audit)
 app.command(help="Check the gap of labels for a pipeline: exit code 0 pass, 1 fail, 3 not enough evidence.")(check)
 app.command(help="Recompute the evidence of a folder from its inputs, and name what differs.")(verify)
+app.command(help="List the data sets, or write one as votes.csv and tasks.csv.")(datasets)
+app.command(help="Run the paper's experiments: rows, tables and figures.")(reproduce)
 app.command(help="Run the main job on the paper's synthetic crowd.")(demo)
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,33 @@ class Console:
             row = bar.add_task(what, total=1)
             with watch_rounds(lambda number, most, _: bar.update(row, completed=number, total=most)):
                 yield
+
+    @property
+    def notes(self) -> list[str]:
+        """What was kept for the end."""
+        return list(self._notes)
+
+    @contextmanager
+    def cells(self) -> Iterator[Callable[[str, int, int], None]]:
+        """Show a bar for each experiment; yield what to call with its name, cells done, and cells in all."""
+        if not self._shows_progress:
+            yield lambda name, done, total: None
+            return
+        columns = (
+            rich.progress.TextColumn("{task.description}", markup=False),
+            rich.progress.BarColumn(),
+            rich.progress.MofNCompleteColumn(),
+            rich.progress.TimeElapsedColumn(),
+        )
+        with rich.progress.Progress(*columns, console=self._err) as bar:
+            rows: dict[str, rich.progress.TaskID] = {}
+
+            def show(name: str, done: int, total: int) -> None:
+                if name not in rows:
+                    rows[name] = bar.add_task(name, total=total)
+                bar.update(rows[name], completed=done)
+
+            yield show
 
     def summary(
         self,

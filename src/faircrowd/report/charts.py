@@ -16,6 +16,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _MOST_POINTS = 400
 _WIDTH = 560
+_ROW = 48
 
 
 def frontier_chart(frontier: Frontier, *, chosen: float | None = None) -> dict[str, Any]:
@@ -33,15 +34,18 @@ def frontier_chart(frontier: Frontier, *, chosen: float | None = None) -> dict[s
             {"field": "changed", "type": "quantitative", "format": ",.0f", "title": "labels changed"},
         ],
     }
-    line = {"type": "line", "color": COLOURS[0], "strokeWidth": 2.5, "point": len(rows) < 40}
-    layers: list[dict[str, Any]] = [{"mark": line, "encoding": encoding}]
+    line = {"type": "line", "color": COLOURS[0], "strokeWidth": 2.5}
+    place = {name: encoding[name] for name in ("x", "y")}
+    # A line has one tooltip for all of it, so points carry them, seen or not.
+    point = {"type": "point", "filled": True, "color": COLOURS[0], "opacity": 1 if len(rows) < 40 else 0}
+    layers: list[dict[str, Any]] = [{"mark": line, "encoding": place}, {"mark": point, "encoding": encoding}]
     if chosen is not None:
-        point = frontier.at(min(chosen, 1.0))
+        at_chosen = frontier.at(min(chosen, 1.0))
         layers.append(
             {
-                "data": {"name": "chosen", "values": [{"gap": point.gap, "accuracy": point.accuracy}]},
+                "data": {"name": "chosen", "values": [{"gap": at_chosen.gap, "accuracy": at_chosen.accuracy}]},
                 "mark": {"type": "point", "filled": True, "size": 180, "color": COLOURS[1], "opacity": 1},
-                "encoding": {name: encoding[name] for name in ("x", "y")},
+                "encoding": place,
             }
         )
     return _chart("What a smaller gap costs", {"values": rows}, layers, height=280)
@@ -53,58 +57,69 @@ def rates_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     Each row has ``row`` (the class and group in words), ``labels`` ("before" or "after"), ``rate``, ``low``, ``high``.
     """
     order = list(dict.fromkeys(row["row"] for row in rows))
+    kinds = list(dict.fromkeys(row["labels"] for row in rows))
     shared = {
-        "y": {"field": "row", "type": "nominal", "sort": order, "title": None, "axis": {"labelLimit": 240}},
-        "yOffset": {"field": "labels", "type": "nominal", "sort": ["before", "after"]},
+        "y": {
+            "field": "row",
+            "type": "nominal",
+            "title": None,
+            "scale": {"domain": order},
+            "axis": {"labelLimit": 200},
+        },
+        "yOffset": {"field": "labels", "type": "nominal", "scale": {"domain": kinds}},
         "color": {
             "field": "labels",
             "type": "nominal",
             "title": None,
-            "legend": {"orient": "top"},
-            "sort": ["before", "after"],
-            "scale": {"domain": ["before", "after"], "range": [COLOURS[6], COLOURS[0]]},
+            "legend": {"orient": "top"} if len(kinds) > 1 else None,
+            "scale": {"domain": kinds, "range": [COLOURS[6], COLOURS[0]][-len(kinds) :]},
         },
     }
     tooltip = [
-        {"field": "row", "type": "nominal", "title": "class, group"},
+        {"field": "row", "type": "nominal", "title": "label, group"},
         {"field": "labels", "type": "nominal"},
         *({"field": name, "type": "quantitative", "format": ".1%"} for name in ("rate", "low", "high")),
     ]
-    ends = {"x": _quantity("low", "share of the group's tasks", ".0%"), "x2": {"field": "high"}}
+    ends = {"x": _quantity("low", "share of tasks", ".0%"), "x2": {"field": "high"}}
     layers = [
         {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": {**shared, **ends}},
         {
             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-            "encoding": {**shared, "x": _quantity("rate", "share of the group's tasks", ".0%"), "tooltip": tooltip},
+            "encoding": {**shared, "x": _quantity("rate", "share of tasks", ".0%"), "tooltip": tooltip},
         },
     ]
-    return _chart("Labels by group, before and after", {"values": list(rows)}, layers, height=16 * len(rows) + 10)
+    title = "Labels by group" + (", before and after" if len(kinds) > 1 else "")
+    return _chart(title, {"values": list(rows)}, layers, height=16 * len(rows) + 10)
 
 
 def posterior_chart(
     rows: Sequence[dict[str, Any]], thresholds: Sequence[dict[str, Any]], *, what: str
 ) -> dict[str, Any]:
-    """Return the distribution of a posterior by group, with thresholds as lines.
+    """Return the distribution of a posterior, a row a group, with thresholds as lines across the row.
 
-    Each row has ``group``, ``posterior`` (a bin's centre) and ``share``; a threshold has ``group`` and ``threshold``.
+    Each row has ``group``, ``low`` and ``high`` (the ends of a bin) and ``share``; a threshold has ``group`` and
+    ``threshold``.
     """
+    shares = [row["share"] for row in rows]
+    shown = [row for row in rows if row["share"] > 0]
     groups = list(dict.fromkeys(row["group"] for row in rows))
-    colour = {
-        "field": "group",
-        "type": "nominal",
-        "scale": {"domain": groups, "range": [COLOURS[i % len(COLOURS)] for i in range(len(groups))]},
-        "legend": {"labelLimit": 240, "orient": "top"},
-    }
+    # A domain that is given is not looked up by name: Vega trips over a group called __proto__.
+    y = {"field": "group", "type": "nominal", "title": None, "scale": {"domain": groups, "padding": 0}}
+    shared = {"y": {**y, "axis": {"labelLimit": 120, "grid": True, "tickBand": "extent"}}}
+    ends = {"scale": {"domain": [min(row["low"] for row in rows), 1]}, "axis": {"format": ".1f", "tickCount": 6}}
+    # A root shows the few tasks between the sure ones, which are those that thresholds are about.
+    thickness = {"type": "sqrt", "domain": [0, max(shares)], "range": [1, 0.8 * _ROW]}
     layers: list[dict[str, Any]] = [
         {
-            "mark": {"type": "area", "interpolate": "step", "opacity": 0.3, "line": {"strokeWidth": 1.5}},
+            "mark": {"type": "bar", "color": COLOURS[0]},
             "encoding": {
-                "x": {**_quantity("posterior", what, ".1f"), "scale": {"domain": [0, 1]}},
-                "y": {**_quantity("share", "share of the group's tasks", ".0%"), "stack": None},
-                "color": colour,
+                **shared,
+                "x": {"field": "low", "type": "quantitative", "title": what, **ends},
+                "x2": {"field": "high"},
+                "size": {"field": "share", "type": "quantitative", "legend": None, "scale": thickness},
                 "tooltip": [
                     {"field": "group", "type": "nominal"},
-                    {"field": "posterior", "type": "quantitative", "format": ".3f"},
+                    *({"field": name, "type": "quantitative", "format": ".3f"} for name in ("low", "high")),
                     {"field": "share", "type": "quantitative", "format": ".1%"},
                 ],
             },
@@ -114,10 +129,10 @@ def posterior_chart(
         layers.append(
             {
                 "data": {"name": "thresholds", "values": list(thresholds)},
-                "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 2},
+                "mark": {"type": "tick", "color": COLOURS[1], "opacity": 1, "thickness": 3, "size": 0.95 * _ROW},
                 "encoding": {
+                    **shared,
                     "x": {"field": "threshold", "type": "quantitative"},
-                    "color": colour,
                     "tooltip": [
                         {"field": "group", "type": "nominal"},
                         {"field": "threshold", "type": "quantitative", "format": ".4f"},
@@ -125,25 +140,26 @@ def posterior_chart(
                 },
             }
         )
-    return _chart("How sure the aggregator is, by group", {"values": list(rows)}, layers, height=240)
+    return _chart("How sure the aggregator is, by group", {"values": shown}, layers, height=_ROW * len(groups))
 
 
 def funnel_chart(rows: Sequence[dict[str, Any]], verdicts: Sequence[str]) -> dict[str, Any]:
     """Return the workers' own gaps against their votes: few votes scatter widely.
 
-    Each row has ``worker``, ``votes``, ``gap``, ``low``, ``high`` and ``verdict``.
+    Each row has ``worker``, ``votes``, ``place`` (the votes, with workers of as many side by side), ``gap``, ``low``,
+    ``high`` and ``verdict``.
     """
     counts = [row["votes"] for row in rows]
     kind = "log" if max(counts) > 20 * min(counts) else "linear"
     scale = {"type": kind, "zero": False, "nice": False, "padding": 12}
     axis = {"format": ",d", "tickCount": 6, "tickMinStep": 1}
-    x = {"field": "votes", "type": "quantitative", "title": "votes", "scale": scale, "axis": axis}
+    x = {"field": "place", "type": "quantitative", "title": "votes", "scale": scale, "axis": axis}
     colour = {
         "field": "verdict",
         "type": "nominal",
         "title": None,
         "scale": {"domain": list(verdicts), "range": [COLOURS[1], COLOURS[0], COLOURS[6]]},
-        "legend": {"orient": "top", "labelLimit": 240},
+        "legend": {"orient": "top", "columns": 2, "labelLimit": 240},
     }
     shape = {"field": "verdict", "type": "nominal", "title": None, "scale": {"domain": list(verdicts)}}
     layers = [
@@ -179,7 +195,9 @@ def images(name: str, chart: dict[str, Any]) -> dict[str, bytes]:
     """Draw a chart: the contents of ``name.png`` and ``name.svg``."""
     import vl_convert
 
-    fixed = {**chart, "width": _WIDTH, "background": "white"}
+    fixed = {**chart, "background": "white"}
+    if chart.get("width") == "container":
+        fixed["width"] = _WIDTH
     return {
         f"{name}.png": vl_convert.vegalite_to_png(fixed, scale=2),
         f"{name}.svg": vl_convert.vegalite_to_svg(fixed).encode(),
@@ -194,7 +212,7 @@ def thinned(falling: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     return np.unique(np.clip(np.searchsorted(-falling, wanted), 0, falling.size - 1))
 
 
-def _chart(title: str, data: dict[str, Any], layers: list[dict[str, Any]], *, height: Any) -> dict[str, Any]:
+def _chart(title: str, data: dict[str, Any], layers: list[dict[str, Any]], *, height: int) -> dict[str, Any]:
     return {
         "$schema": _SCHEMA,
         "title": title,

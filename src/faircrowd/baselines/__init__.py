@@ -1,0 +1,11 @@
+"""What the exact fair rule is compared with: the paper's Algorithm 1, and the two methods of Li et al. (2020).
+
+They stand beside the road: nothing else of faircrowd imports them.
+"""
+
+from faircrowd.baselines.base import Outcome
+from faircrowd.baselines.fair_td import FairTD
+from faircrowd.baselines.post_td import PostTD
+from faircrowd.baselines.smoothed import SmoothedFairCrowd
+
+__all__ = ["FairTD", "Outcome", "PostTD", "SmoothedFairCrowd"]

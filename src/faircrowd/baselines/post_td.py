@@ -1,0 +1,113 @@
+r"""Post_TD (Li et al. 2020): flip hard labels at random until the gap is epsilon.
+
+With group sizes :math:`N_0, N_1` and a gap g above epsilon,
+:math:`m = \lceil (g - \varepsilon) N_0 N_1 / (N_0 + N_1) \rceil` labels are flipped up in the group with the lower
+rate of the second class, and as many down in the other. Each pair of flips narrows the gap by
+:math:`1/N_0 + 1/N_1`.
+"""
+
+import math
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from faircrowd._checks import check_count
+from faircrowd.baselines.base import Baseline, check_two
+from faircrowd.errors import InputError
+from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.hashing import task_keys
+from faircrowd.fair.problem import Problem
+from faircrowd.fair.threshold import SLACK
+from faircrowd.votes.encode import encode
+from faircrowd.votes.facts import find_facts
+from faircrowd.votes.style import Style
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["PostTD", "flip_labels", "sure_posterior"]
+
+
+@dataclass(eq=False)
+class PostTD(Baseline):
+    """Flip as many labels up in one group as down in the other, chosen at random; two classes, two groups.
+
+    It looks at labels only, not at how sure they are, so that it flips sure ones as readily as doubtful ones.
+
+    Parameters
+    ----------
+    estimator : aggregator or None
+        One of ours, any object with crowd-kit's ``fit_predict_proba`` or ``fit_predict``, or None if ``fit`` is
+        given a posterior.
+    epsilon : float
+        The largest gap allowed.
+    random_state : int
+        Seed of the choice of tasks, which depends on it and on the tasks' ids alone.
+
+    Attributes
+    ----------
+    labels_, probas_
+        A label a task; the aggregator's posterior.
+    outcome_ : Outcome
+        ``converged`` says whether the gap is within epsilon: in groups of a few tasks a flip may overshoot.
+    estimator_
+        The fitted aggregator.
+
+    Examples
+    --------
+    >>> from faircrowd import MajorityVote, simulate_crowd
+    >>> crowd = simulate_crowd(random_state=0)
+    >>> fair = PostTD(MajorityVote(), epsilon=0.05).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+    >>> fair.outcome_.gap <= 0.05 < fair.outcome_.gap_before
+    True
+    """
+
+    estimator: Any = None
+    epsilon: float = 0.05
+    random_state: int = 0
+
+    def fit(self, data: Any, *args: Any, sensitive_features: Any = None, **kwargs: Any) -> Self:
+        """Aggregate votes (or take a posterior) and flip labels; arguments as in ``FairCrowd.fit``."""
+        epsilon = self._begin()
+        random_state = check_count("random_state", self.random_state)
+        problem = self._labelled(data, sensitive_features, args, kwargs)
+        check_two("PostTD", "groups", problem.groups)
+        check_two("PostTD", "classes", problem.classes)
+        labels = flip_labels(problem, epsilon, random_state)
+        return self._store(problem, labels, converged=gap_of(problem.rates(labels)) <= epsilon + SLACK)
+
+    def _labelled(self, data: Any, sensitive_features: Any, args: Any, kwargs: Any) -> Problem:
+        if hasattr(self.estimator, "fit_predict_proba") or not hasattr(self.estimator, "fit_predict"):
+            return self._read(self.estimator, data, sensitive_features, args, kwargs)
+        model = copy(self.estimator)
+        labels = model.fit_predict(data, *args, **kwargs)
+        problem = self._read(None, sure_posterior(labels), sensitive_features, (), {})
+        self.estimator_ = model
+        return problem
+
+
+def flip_labels(problem: Problem, epsilon: float, random_state: int) -> Codes:
+    """Return the aggregator's own labels with the flips of Post_TD."""
+    labels, group = problem.own.copy(), problem.group
+    sizes = np.bincount(group, minlength=2)
+    rates = np.bincount(group, weights=labels, minlength=2) / sizes
+    high = int(rates[1] > rates[0])
+    flips = math.ceil((rates[high] - rates[1 - high] - epsilon - SLACK) * sizes[0] * sizes[1] / sizes.sum())
+    if flips <= 0:
+        return labels
+    for side, before in ((high, 1), (1 - high, 0)):
+        # There are enough: the gap is at most the share of ones in the high group, and of zeros in the low one.
+        candidates = np.flatnonzero((group == side) & (labels == before))
+        order = np.argsort(task_keys(problem.tasks, candidates, random_state), kind="stable")
+        labels[candidates[order[:flips]]] = 1 - before
+    return labels
+
+
+def sure_posterior(labels: Any) -> Any:
+    """Return labels (a Series by task, a dict or a frame) as a posterior of zeros and ones."""
+    key, (column,) = find_facts(labels, None, None, None)
+    codes, classes = encode(column)
+    if (codes < 0).any():
+        raise InputError(f"The estimator left {int((codes < 0).sum()):,} tasks without a label; PostTD needs them all.")
+    task, tasks = encode(key)
+    return Style().frame({"task": tasks.take(task)}, classes, np.eye(len(classes))[codes])

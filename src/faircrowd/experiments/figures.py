@@ -1,0 +1,153 @@
+"""Figures of the experiments, as Vega-Lite."""
+
+from collections.abc import Iterable, Sequence
+from statistics import mean, pstdev
+from typing import Any
+
+from faircrowd.experiments.convergence import CROWDS
+from faircrowd.report.charts import COLOURS
+
+__all__ = ["chart_of"]
+
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+
+def chart_of(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the figure as Vega-Lite."""
+    if name == "convergence":
+        return _convergence_chart(rows)
+    return _extra_chart(rows) if name == "extra" else _comparison_chart(name, rows)
+
+
+def _comparison_chart(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return F1 against the gap reached, a panel a protocol and aggregator, with the spread over resamples."""
+    points = []
+    for key, own in _grouped(rows, ("protocol", "aggregator", "fairness", "objective", "epsilon")):
+        protocol, aggregator, fairness, objective, epsilon = key
+        if fairness == "none":
+            continue
+        spread = pstdev(row["f1"] for row in own)
+        centre = mean(row["f1"] for row in own)
+        method = {"faircrowd": f"FairCrowd ({objective})", "post_td": "Post_TD", "smoothed": "Algorithm 1"}
+        panels = ("majority", "bayes", "dawid-skene") if fairness == "fair_td" else (aggregator,)
+        points += [
+            {
+                "protocol": protocol,
+                "aggregator": panel,
+                "method": method.get(fairness, "FairTD"),
+                "epsilon": epsilon,
+                "gap": mean(row["gap"] for row in own),
+                "f1": centre,
+                "low": centre - spread,
+                "high": centre + spread,
+            }
+            for panel in panels
+        ]
+    methods = ["FairCrowd (accuracy)", "FairCrowd (f1)", "Post_TD", "Algorithm 1", "FairTD"]
+    colour = {
+        "field": "method",
+        "type": "nominal",
+        "sort": methods,
+        "scale": {"domain": methods, "range": list(COLOURS[:5])},
+        "legend": {"symbolOpacity": 1},
+    }
+    x = {"field": "gap", "type": "quantitative", "title": "gap reached"}
+    layers = [
+        {
+            "mark": {"type": "area", "opacity": 0.15},
+            "encoding": {
+                "x": x,
+                "y": {"field": "low", "type": "quantitative", "scale": {"zero": False}, "title": "F1"},
+                "y2": {"field": "high"},
+                "color": colour,
+            },
+        },
+        {
+            "mark": {"type": "line", "point": True},
+            "encoding": {
+                "x": x,
+                "y": {"field": "f1", "type": "quantitative", "scale": {"zero": False}, "title": "F1"},
+                "color": colour,
+                "strokeDash": {"field": "method", "type": "nominal", "sort": methods, "legend": None},
+            },
+        },
+    ]
+    return {
+        "$schema": _SCHEMA,
+        "title": f"{name}: F1 against the gap, mean and spread over resamples",
+        "data": {"values": points},
+        "facet": {
+            "row": {"field": "protocol", "type": "nominal", "sort": ["paper", "honest"]},
+            "column": {"field": "aggregator", "type": "nominal", "sort": ["majority", "bayes", "dawid-skene"]},
+        },
+        "spec": {"width": 230, "height": 190, "layer": layers},
+        "resolve": {"scale": {"x": "shared", "y": "shared"}},
+    }
+
+
+def _convergence_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    exact = "majority, exact"
+    points = []
+    for (crowd, workers, method), own in _grouped(rows, ("crowd", "workers", "method")):
+        centre, spread = mean(row["difference"] for row in own), pstdev(row["difference"] for row in own)
+        point = {"crowd": crowd, "workers": workers, "method": method, "difference": centre}
+        ends = {"low": centre - spread, "high": centre + spread}
+        rows_of = ("bounds",) if "bound" in method else ("measured", "bounds") if method == exact else ("measured",)
+        points += [{**point, **ends, "shown": shown} for shown in rows_of]
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    colour = {
+        "field": "method",
+        "type": "nominal",
+        "sort": methods,
+        "scale": {"domain": methods, "range": list(COLOURS[: len(methods)])},
+        "legend": {"symbolOpacity": 1, "labelLimit": 240},
+    }
+    x = {"field": "workers", "type": "quantitative", "title": "workers R"}
+    y = {"type": "quantitative", "title": "gap less the truth's"}
+    band = {"x": x, "y": {"field": "low", **y}, "y2": {"field": "high"}, "color": colour}
+    line = {"x": x, "y": {"field": "difference", **y}, "color": colour}
+    layers = [
+        {"mark": {"type": "area", "opacity": 0.12}, "encoding": band},
+        {"mark": {"type": "line", "point": True}, "encoding": line},
+    ]
+    return {
+        "$schema": _SCHEMA,
+        "title": "Convergence of the consensus' gap to the truth's",
+        "data": {"values": points},
+        "facet": {
+            "column": {"field": "crowd", "type": "nominal", "sort": list(CROWDS), "title": None},
+            "row": {"field": "shown", "type": "nominal", "sort": ["measured", "bounds"], "title": None},
+        },
+        "spec": {"width": 240, "height": 170, "layer": layers},
+        "resolve": {"scale": {"y": "independent"}},
+    }
+
+
+def _extra_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    points = [{**row, "crowd": f"{row['dataset']}, {row['groups']}"} for row in rows if row["epsilon"] is not None]
+    return {
+        "$schema": _SCHEMA,
+        "title": "Expected accuracy against the gap",
+        "data": {"values": points},
+        "facet": {"field": "crowd", "type": "nominal", "title": None, "columns": 4},
+        "spec": {
+            "width": 190,
+            "height": 140,
+            "mark": {"type": "line", "point": True},
+            "encoding": {
+                "x": {"field": "gap", "type": "quantitative"},
+                "y": {"field": "expected_accuracy", "type": "quantitative", "scale": {"zero": False}},
+                "color": {"field": "aggregator", "type": "nominal", "scale": {"range": list(COLOURS[:2])}},
+            },
+        },
+        "resolve": {"scale": {"y": "independent"}},
+    }
+
+
+def _grouped(
+    rows: Sequence[dict[str, Any]], names: Sequence[str]
+) -> Iterable[tuple[tuple[Any, ...], list[dict[str, Any]]]]:
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in names), []).append(row)
+    return found.items()
