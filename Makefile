@@ -11,7 +11,7 @@ help:
 	@echo "make demo   set up and run the main job on the paper's synthetic crowd"
 	@echo "make test   set up and run the tests"
 	@echo "make check  lint, types, doctests and the law of imports"
-	@echo "make bench  speed and memory, as ratios against crowd-kit in the same run"
+	@echo "make bench  speed and memory, as ratios against peers in the same run"
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -51,6 +51,7 @@ check: lint types doctest
 
 bench: $(DEV)
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/fair.py
 
 clean:
 	rm -rf $(VENV) faircrowd-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,6 +15,7 @@ from faircrowd.audit.metrics import (
     equalized_odds_ratio,
     selection_rate,
 )
+from faircrowd.audit.planner import CrowdPlan, plan_crowd
 from faircrowd.audit.strata import ConditionalGaps, conditional_gaps
 from faircrowd.audit.table import by_group
 from faircrowd.audit.ties import majority_ties
@@ -24,6 +25,7 @@ from faircrowd.audit.workers import WorkerAudit, audit_workers
 __all__ = [
     "ConditionalGaps",
     "CrowdAudit",
+    "CrowdPlan",
     "Verdict",
     "WorkerAudit",
     "audit_crowd",
@@ -44,5 +46,6 @@ __all__ = [
     "majority_gap_bound_as_printed",
     "majority_rates",
     "majority_ties",
+    "plan_crowd",
     "selection_rate",
 ]

@@ -42,7 +42,7 @@ from faircrowd.audit.intervals import GapInterval, check_counts
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
 from faircrowd.fair.certificate import gap_of
-from faircrowd.fair.problem import check_groups
+from faircrowd.fair.reading import check_groups
 from faircrowd.votes import VoteTable
 
 __all__ = ["bootstrap_counts", "bootstrap_gap"]

@@ -11,7 +11,7 @@ from faircrowd._checks import check_memory, few
 from faircrowd.aggregate.grid import mass_unit
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
-from faircrowd.fair.problem import check_posterior
+from faircrowd.fair.reading import check_posterior
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.vocabulary import Codes
 

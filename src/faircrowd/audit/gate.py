@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from faircrowd._checks import check_confidence, check_number, few
 from faircrowd.audit.intervals import gap_limits
 from faircrowd.errors import InputError
-from faircrowd.fair.problem import check_groups
+from faircrowd.fair.reading import check_groups
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import find_facts

@@ -15,7 +15,7 @@ from faircrowd.audit.intervals import GapInterval, gap_interval
 from faircrowd.audit.strata import ConditionalGaps, conditional_gaps
 from faircrowd.audit.ties import TieRange, majority_ties
 from faircrowd.audit.workers import WorkerAudit, audit_workers
-from faircrowd.fair.problem import check_groups
+from faircrowd.fair.reading import check_groups
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 

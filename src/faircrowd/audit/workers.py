@@ -11,7 +11,7 @@ from faircrowd.audit.counts import count_votes, gold_confusion, groups_in, model
 from faircrowd.audit.influence import Influence, worker_influence
 from faircrowd.audit.leaning import Leaning, compare, judge
 from faircrowd.errors import OptionError
-from faircrowd.fair.problem import check_groups
+from faircrowd.fair.reading import check_groups
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.vocabulary import Codes
 

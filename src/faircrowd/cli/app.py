@@ -16,6 +16,7 @@ from faircrowd.cli.console import plain, print_json, spoken
 from faircrowd.cli.datasets import datasets
 from faircrowd.cli.demo import demo
 from faircrowd.cli.frontier import frontier
+from faircrowd.cli.plan import plan
 from faircrowd.cli.reproduce import reproduce
 from faircrowd.cli.verify import verify
 from faircrowd.errors import FaircrowdError, OptionError
@@ -39,6 +40,7 @@ app.command(help="Audit workers and crowd: who leans, how it adds up, what chanc
 app.command(help="Check the gap of labels for a pipeline: exit code 0 pass, 1 fail, 3 not enough evidence.")(check)
 app.command(help="Recompute the evidence of a folder from its inputs, and name what differs.")(verify)
 app.command(help="List the data sets, or write one as votes.csv and tasks.csv.")(datasets)
+app.command(help="Say how many votes a task bring the gap close to the truth's.")(plan)
 app.command(help="Run the paper's experiments: rows, tables and figures.")(reproduce)
 app.command(help="Run the main job on the paper's synthetic crowd.")(demo)
 

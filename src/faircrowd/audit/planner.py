@@ -1,0 +1,182 @@
+"""How many votes a task bring the consensus' gap close to that of the truth. Two classes."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faircrowd._checks import check_choice, check_count, check_number
+from faircrowd.aggregate.posterior import TIES
+from faircrowd.audit.theory.crowds import VOTES
+from faircrowd.audit.theory.growth import PlanCurve, grow
+from faircrowd.audit.theory.pool import Pool, read_pool
+
+__all__ = ["CrowdPlan", "plan_crowd"]
+
+_EDGE = 1e-12  # what rounding may add to a distance or a mean
+_NAMES = {"majority": "majority", "bayes": "Bayesian vote"}
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdPlan:
+    """How many votes a task are enough; ``str()`` says it in a sentence.
+
+    Attributes
+    ----------
+    votes : int or None
+        The fewest votes a task from which on, as far as the curve goes, the gap is within delta of the truth's.
+    fewest : int or None
+        The fewest votes a task at which it is: less than ``votes`` where some larger number (an even one, with its
+        ties) is not enough again.
+    status : {"enough", "not enough", "never"}
+        "not enough": not within the curve; it ends with the workers, or at ``most``. "never": labels do not come to
+        the truth, however many vote.
+    method : {"exact", "bound"}
+        What decides: the exact distance, or a bound of it (fewer votes may be enough then).
+    curve : PlanCurve
+        ``votes``, ``gap``, ``distance`` from the truth's gap, and ``bound`` of it.
+    truth_gap : float or None
+    delta : float
+    vote, ties : str
+    groups : list of str
+    skills : list of float
+        Mean probability to be right, by group.
+    priors : list of float or None
+        Share of true ones, by group.
+    workers : int or None
+        Workers to draw from; None for any number, all alike.
+    obstacle : str or None
+        Why labels never come to the truth.
+    """
+
+    votes: int | None
+    fewest: int | None
+    status: str
+    method: str
+    curve: PlanCurve
+    truth_gap: float | None
+    delta: float
+    vote: str
+    ties: str
+    groups: list[str]
+    skills: list[float]
+    priors: list[float] | None
+    workers: int | None
+    obstacle: str | None
+
+    def __str__(self) -> str:
+        exact, last = self.method == "exact", int(self.curve.votes[-1])
+        gap, near = f"the {_NAMES[self.vote]}'s gap", f"within {self.delta:g} of the truth's"
+        if self.status == "never":
+            close = exact and self.curve.distance[-1] <= self.delta
+            return f"Never, with this crowd: {self.obstacle}{'; the gaps come close all the same' if close else ''}."
+        fewer = "" if self.fewest == self.votes else f" {_count(self.fewest)} would do, but not every larger number."
+        if self.votes is not None:
+            said = f"{_count(self.votes)} a task bring{'s' if self.votes == 1 else ''} {gap} {near}"
+            if not exact:
+                return f"{said}: off by at most {self.curve.bound[self.votes - 1]:.4f} (a bound; fewer may be enough)."
+            reached = f"{self.curve.gap[self.votes - 1]:.4f} against {self.truth_gap:.4f}"
+            return f"{said}: {reached}, and more keep it there (exact, up to {last:,}).{fewer}"
+        off = f"{self.curve.distance[-1]:.4f}" if exact else f"up to {self.curve.bound[-1]:.4f}"
+        crowd = f"these {last:,} workers on every task" if last == self.workers else f"{_count(last)} a task"
+        return f"Not with {crowd}: {gap} is then off by {off}, not {near}.{fewer}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, ready for JSON; None for what is not known."""
+        curve = {
+            name: [None if np.isnan(x) else x for x in column.tolist()] for name, column in vars(self.curve).items()
+        }
+        return {**vars(self), "curve": curve, "sentence": str(self)}
+
+
+def plan_crowd(
+    skills: Any, *, priors: Any = None, delta: float, vote: str = "majority", ties: str = "first", most: int = 201
+) -> CrowdPlan:
+    """Say how many votes a task bring the consensus' gap within delta of the truth's.
+
+    Votes are taken to be independent given truth and group. The majority's gap is exact (Poisson binomial,
+    averaged over all crowds that can be drawn from the pool); so is that of the Bayesian vote, which knows skills
+    and priors, of workers who are all alike. Otherwise a bound decides: Chernoff's, or, without priors, the largest
+    distance that any priors could give.
+
+    Parameters
+    ----------
+    skills : array-like, dict or fitted model
+        The probability to be right. One number a group: as many such workers as needed. Shape (n_workers,
+        n_groups), or (n_workers, n_groups, 2) by true class: a pool, from which different workers are drawn. A dict
+        has a number, or a list with a number a worker, by group. A fitted ``OneCoinDawidSkene`` or
+        ``DawidSkene`` (skills by true class) of two classes: skills and priors are estimated by group, and the truth is
+        what the model takes for it.
+    priors : float, array-like or dict, optional
+        The share of true ones, in all groups or by group.
+    delta : float
+        How close the gaps must be.
+    vote : {"majority", "bayes"}
+    ties : {"first", "last"}
+        A tie goes to class 0, or to class 1 (the paper's majority).
+    most : int
+        The most votes a task to look at.
+
+    Examples
+    --------
+    >>> ones = {"men": 0.6, "women": 0.4}
+    >>> plan = plan_crowd({"men": 0.8, "women": 0.7}, priors=ones, delta=0.02)
+    >>> plan.votes, plan.method
+    (10, 'exact')
+    >>> print(plan)
+    10 votes a task bring the majority's gap within 0.02 of the truth's: 0.2146 against 0.2000, and more keep it there \
+(exact, up to 201). 4 votes would do, but not every larger number.
+    >>> print(plan_crowd({"men": 0.8, "women": 0.45}, priors=ones, delta=0.02))
+    Never, with this crowd: in group women workers are right with a mean probability of 0.45, not above 1/2, so the \
+majority does not come to the truth, however many vote.
+    """
+    delta = check_number("delta", delta, low=0, high=1)
+    check_choice("vote", vote, VOTES)
+    check_choice("ties", ties, TIES)
+    most = check_count("most", most, least=1)
+    pool = read_pool(skills, priors)
+    curve = grow(pool, most, vote, ties)
+    exact = not np.isnan(curve.distance[0])
+    obstacle = _obstacle(pool, vote)
+    within = (curve.distance if exact else curve.bound) <= delta + _EDGE
+    beyond = np.flatnonzero(~within) + 1  # sizes are 1, 2, ...
+    votes = 1 if beyond.size == 0 else int(beyond[-1]) + 1
+    enough = votes <= within.size and obstacle is None
+    return CrowdPlan(
+        votes=votes if enough else None,
+        fewest=int(np.argmax(within)) + 1 if within.any() and obstacle is None else None,
+        status="enough" if enough else "not enough" if obstacle is None else "never",
+        method="exact" if exact else "bound",
+        curve=curve,
+        truth_gap=None if pool.priors is None else float(np.ptp(pool.priors)),
+        delta=delta,
+        vote=vote,
+        ties=ties,
+        groups=pool.groups,
+        skills=(pool.right.mean(axis=0) * pool.shares).sum(axis=1).tolist(),
+        priors=None if pool.priors is None else pool.priors.tolist(),
+        workers=None if pool.endless else len(pool.right),
+        obstacle=obstacle,
+    )
+
+
+def _obstacle(pool: Pool, vote: str) -> str | None:
+    """Return why labels do not come to the truth as voters are drawn from the pool again and again, if so."""
+    mean = pool.right.mean(axis=0)
+    if vote == "bayes":
+        told = np.abs(pool.right.sum(axis=2) - 1).max(axis=0) > _EDGE  # somebody's votes depend on the truth
+        for a in np.flatnonzero(~told & (pool.shares > 0).all(axis=1)):
+            return f"in group {pool.groups[a]} all votes are coins, which tell nothing of the truth"
+        return None
+    for a, y in np.argwhere((mean <= 0.5 + _EDGE) & (pool.shares > 0)):
+        where = "" if math.isclose(*mean[a]) else f" where the truth is {y}"
+        return (
+            f"in group {pool.groups[a]} workers are right with a mean probability of {mean[a, y]:.3g}{where}, "
+            "not above 1/2, so the majority does not come to the truth, however many vote"
+        )
+    return None
+
+
+def _count(votes: int | None) -> str:
+    return f"{votes:,} vote{'' if votes == 1 else 's'}"

@@ -1,0 +1,148 @@
+"""``faircrowd plan``: how many votes a task bring the gap close to that of the truth."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from faircrowd._checks import check_choice, check_count, check_number
+from faircrowd.cli import options as opt
+from faircrowd.cli.console import Console, print_json, spoken
+from faircrowd.cli.fitting import fit_votes
+from faircrowd.errors import OptionError
+
+if TYPE_CHECKING:
+    from faircrowd.audit.planner import CrowdPlan
+
+__all__ = ["plan"]
+
+_ESTIMATED = "skills are estimated from the votes by one-coin Dawid-Skene"
+_SHOWN = (1, 2, 3, 4, 5, 7, 9, 11, 15, 21, 31, 51, 101, 201, 501, 1001)
+
+
+def plan(
+    delta: Annotated[float, typer.Option(help="How close to the truth's gap that of the consensus must be.")],
+    votes: Annotated[
+        Path | None, typer.Argument(help="Votes to estimate skills from, unless --skill gives them.")
+    ] = None,
+    skill: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GROUP=NUMBER", help="Probability that a vote is right in a group; once a group."),
+    ] = None,
+    prior: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GROUP=NUMBER", help="Share of class 1 (the last) in a group; else the worst case counts."
+        ),
+    ] = None,
+    tasks: opt.Tasks = None,
+    group: opt.Group = None,
+    gold: opt.Gold = None,
+    vote: Annotated[str, typer.Option(help="Whose gap: majority, bayes.")] = "majority",
+    ties: opt.Ties = "first",
+    most: Annotated[int, typer.Option(help="The most votes a task to look at.")] = 201,
+    task: opt.Task = None,
+    worker: opt.Worker = None,
+    label: opt.Label = None,
+    delimiter: opt.Delimiter = None,
+    on_duplicate: opt.OnDuplicate = "last",
+    on_missing: opt.OnMissing = "drop",
+    n_iter: opt.NIter = None,
+    tol: opt.Tol = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Say how many votes a task bring the gap within delta of the truth's, by skills given or estimated (one-coin)."""
+    from faircrowd.aggregate.posterior import TIES
+    from faircrowd.audit.planner import plan_crowd
+    from faircrowd.audit.theory.crowds import VOTES
+    from faircrowd.votes.naming import value_names
+
+    check_number("--delta", delta, low=0, high=1)
+    check_count("--most", most, least=1)
+    check_choice("--vote", vote, VOTES)
+    check_choice("--ties", ties, TIES)
+    console, notes, one = Console(as_json), [], "1"
+    options: dict[str, Any] = {"skill": skill, "prior": prior}
+    if votes is None:
+        if not skill:
+            raise OptionError(
+                "Give --skill GROUP=NUMBER for each group, or VOTES with --group COLUMN to estimate from."
+            )
+        if group or any(given is not None for given in (tasks, gold, task, worker, label, delimiter, n_iter, tol)):
+            raise OptionError("Options for reading and fitting votes go with VOTES; --skill needs none of them.")
+        skills: Any = _numbers("--skill", skill)
+    else:
+        if skill:
+            raise OptionError("Skills are either given or estimated; leave out --skill or VOTES.")
+        if not group:
+            raise OptionError("A plan compares groups; give --group COLUMN.")
+        reading = {"task": task, "worker": worker, "label": label, "delimiter": delimiter}
+        reading |= {"on_duplicate": on_duplicate, "on_missing": on_missing}
+        fitted = fit_votes(
+            console,
+            votes,
+            method="one-coin",
+            tasks=tasks,
+            group=group,
+            truth=None,
+            gold=gold,
+            by_group=True,
+            reading=reading,
+            settings={"ties": ties, "n_iter": n_iter, "tol": tol},
+        )
+        skills, options = fitted.model, {**options, **fitted.options}
+        table = fitted.model.votes_
+        notes = [*map(spoken, table.report.lines()), _ESTIMATED + ("" if gold else ", and so is the truth")]
+        one = value_names(table.classes)[-1]
+    with console.waiting("planning"):
+        priors = _numbers("--prior", prior) if prior else None
+        found = plan_crowd(skills, priors=priors, delta=delta, vote=vote, ties=ties, most=most)
+    if as_json:
+        print_json({**found.to_dict(), "notes": notes, "options": options})
+        return
+    _show(console, found, one, notes)
+
+
+def _numbers(option: str, given: list[str]) -> dict[str, float]:
+    """Read GROUP=NUMBER, which may have more = in the group."""
+    found: dict[str, float] = {}
+    for text in given:
+        name, sign, number = text.rpartition("=")
+        try:
+            value = float(number) if sign and name else -1.0
+        except ValueError:
+            value = -1.0
+        if not 0 <= value <= 1:
+            raise OptionError(f"{option} {text!r} is not GROUP=NUMBER with a number from 0 to 1, as in women=0.8.")
+        if name in found:
+            raise OptionError(f"{option} names group {name!r} twice.")
+        found[name] = value
+    return found
+
+
+def _show(console: Console, plan: "CrowdPlan", one: str, notes: list[str]) -> None:
+    console.line(str(plan))
+    console.line()
+    curve = plan.curve
+    columns = (curve.gap, curve.distance, curve.bound)
+    sizes = {*_SHOWN, int(curve.votes[-1]), plan.votes or 1, plan.fewest or 1}
+    rows = [
+        (f"{size:,}", *(_shown(column[size - 1]) for column in columns))
+        for size in sorted(sizes)
+        if size <= curve.votes[-1]
+    ]
+    console.table(("votes a task", "gap", "distance", "at most"), rows)
+    truth = "unknown priors" if plan.truth_gap is None else f"gap {plan.truth_gap:.4f}"
+    shares = ["" if plan.priors is None else f", {share:.1%} are {one}" for share in plan.priors or plan.skills]
+    crowd = "any number of workers" if plan.workers is None else f"a pool of {plan.workers:,} workers"
+    lines = [
+        (f"group {name}", f"right with probability {right:.3f}{share}")
+        for name, right, share in zip(plan.groups, plan.skills, shares, strict=True)
+    ]
+    lines += [("truth", truth), ("crowd", f"{crowd}; a tie goes to the {plan.ties} class")]
+    console.pairs([*lines, *(("note", note) for note in notes)])
+
+
+def _shown(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4f}"
