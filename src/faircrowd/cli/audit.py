@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from faircrowd.cli import options as opt
-from faircrowd.cli.console import Console, print_json, spoken
+from faircrowd.cli.console import Console
 from faircrowd.cli.fitting import Fitted, fit_votes, guard
 from faircrowd.cli.writing import audit_of, draw, run_facts, story_of
 from faircrowd.errors import OptionError
@@ -51,7 +51,7 @@ def audit(
         raise OptionError("--control names a column of the tasks table; give --tasks FILE.")
     guard(out, FILES, votes, tasks)
 
-    from faircrowd.fair.problem import check_groups
+    from faircrowd.fair.reading import check_groups
     from faircrowd.report import OutputFolder, summarise
     from faircrowd.report.auditing import audit_dict, audit_lines, groups_table
     from faircrowd.report.evidence import EVIDENCE, evidence
@@ -80,9 +80,8 @@ def audit(
     fitted.options.update(asked)
     with console.waiting("auditing the crowd"):
         found = full_audit(fitted, asked)
-    summary = summarise(
-        method, model, table, model.posterior_, fitted.truth, fitted.options, in_sample=fitted.in_sample
-    )
+    name = f"{method} by group" if by_group else method
+    summary = summarise(name, model, table, model.posterior_, fitted.truth, fitted.options, in_sample=fitted.in_sample)
     story = story_of(fitted, None, summary, found) if report or charts is not None else None
     with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
         folder.forget(*FILES)
@@ -90,19 +89,15 @@ def audit(
         folder.write_csv("groups.csv", groups_table(table, model.posterior_, fitted.truth, confidence))
         folder.write_json("audit.json", audit_dict(found))
         inputs = {"votes": votes, "tasks": tasks}
-        proof = evidence("audit", fitted.options, inputs, folder.hashes(), None)
-        folder.write_json(EVIDENCE, proof)
+        proof = evidence("audit", fitted.options, inputs, None)
         if report and story is not None:
             folder.write_text("report.html", render_page(story, run_facts(summary, table, proof)))
+        folder.write_json(EVIDENCE, {**proof, "outputs": folder.hashes()})
         names = [name for name in FILES if name in folder.names]
     if charts is not None and story is not None:
         draw(console, Path(charts), story)
-    notes = [*map(spoken, table.report.lines()), *summary.notes()]
-    if as_json:
-        print_json({**summary.to_dict(), "audit": audit_dict(found), "notes": notes, "out": str(out)})
-        return
-    lines = [*summary.lines(), *audit_lines(found), *(("note", note) for note in notes)]
-    console.pairs([*lines, ("wrote", f"{out}/{', '.join(names)}")])
+    wrote, more = f"{out}/{', '.join(names)}", {"audit": audit_dict(found), "out": str(out)}
+    console.summary(summary, table.report.lines(), wrote, audit_lines(found), **more)
 
 
 def full_audit(fitted: Fitted, asked: dict[str, Any]) -> Any:

@@ -1,6 +1,7 @@
 """``faircrowd verify``: recompute the evidence of a folder from its inputs, and name what differs."""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,8 +10,8 @@ import typer
 from faircrowd.cli import options as opt
 from faircrowd.cli.audit import full_audit
 from faircrowd.cli.console import Console, print_json
-from faircrowd.cli.fitting import fit_votes, make_labels_fair
-from faircrowd.errors import InputError
+from faircrowd.cli.fitting import Fitted, fit_votes, make_labels_fair
+from faircrowd.errors import FaircrowdError, FileError, InputError
 
 __all__ = ["verify"]
 
@@ -22,53 +23,71 @@ def verify(
     as_json: opt.AsJson = False,
 ) -> None:
     """Check the files of a run against its evidence, run it again, and compare: exit 0 if all is as said, else 1."""
-    from faircrowd.report.evidence import file_hash, read_evidence
+    from faircrowd.report.evidence import read_evidence
 
     console = Console(as_json)
     said = read_evidence(folder)
     try:
-        given = said["inputs"]
-        places = {role: _place(folder, given[role]["path"], {"votes": votes, "tasks": tasks}[role]) for role in given}
-        wrong = []
-        for role, path in places.items():
-            if file_hash(path) != given[role]["sha256"]:
-                wrong.append(f"the {role} {path} are not those of the run: another SHA-256")
-        for name, expected in said["outputs"].items():
-            path = folder / name
-            if not path.exists():
-                wrong.append(f"{name} is missing")
-            elif file_hash(path) != expected:
-                wrong.append(f"{name} was changed since the run: another SHA-256")
-        inputs_are_same = not any("those of the run" in line for line in wrong)
-        checks = len(places) + len(said["outputs"])
-        if inputs_are_same:
+        places = _places(folder, said["inputs"], {"votes": votes, "tasks": tasks})
+        wrong = _other_inputs(places, said["inputs"])
+        checks = len(places) + len(said["outputs"]) + (0 if wrong else 2)
+        run = f"faircrowd {said['version']}, {said['command']}, method {said['options']['method']}"
+        again = []
+        if not wrong:
             with console.waiting("running it again"):
-                wrong += _again(console, folder, said, places)
-            checks += 2
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"The evidence in {folder} is incomplete ({type(error).__name__}: {error}).") from None
+                again = _again(console, folder, said, places)
+        wrong += [*_other_outputs(folder, said["outputs"]), *again]
+    except FaircrowdError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(
+            f"The evidence in {folder} is damaged or incomplete ({type(error).__name__}: {error})."
+        ) from None
     if as_json:
         print_json({"verified": not wrong, "differences": wrong, "checks": checks, "version": said["version"]})
     elif wrong:
-        console.pairs([("NOT verified", f"{len(wrong)} differences"), *(("differs", line) for line in wrong)])
+        number = f"{len(wrong)} difference{'s' * (len(wrong) > 1)}"
+        console.pairs([("NOT verified", number), *(("differs", line) for line in wrong)])
     else:
-        console.pairs(
-            [
-                ("verified", f"{checks} checks: inputs and outputs unchanged, results recomputed alike"),
-                ("run", f"faircrowd {said['version']}, {said['command']}, method {said['options']['method']}"),
-            ]
-        )
+        words = f"{checks} checks: inputs and outputs unchanged, results recomputed alike"
+        console.pairs([("verified", words), ("run", run)])
     if wrong:
         raise typer.Exit(1)
 
 
-def _place(folder: Path, path: str, moved: Path | None) -> Path:
-    """Return where an input is: where the user says, where it was, or beside the results."""
-    if moved is not None:
-        return moved
-    here = Path(path)
-    beside = folder / here.name
-    return beside if not here.exists() and beside.exists() else here
+def _places(folder: Path, inputs: dict[str, Any], moved: dict[str, Path | None]) -> dict[str, Path]:
+    """Return where each input is: where the user says, where it was, in the folder of the results or beside it."""
+    found = {}
+    for role, given in inputs.items():
+        was = Path(given["path"])
+        tried = [was, folder / was.name, folder.absolute().parent / was.name]
+        place = moved[role] or next((path for path in tried if path.exists()), None)
+        if place is None:
+            raise FileError(f"The {role} {was} of this run are gone; say where they are with --{role} FILE.")
+        found[role] = place
+    return found
+
+
+def _other_inputs(places: dict[str, Path], inputs: dict[str, Any]) -> list[str]:
+    from faircrowd.report.evidence import file_hash
+
+    return [
+        f"the {role} {path} are not those of the run: another SHA-256"
+        for role, path in places.items()
+        if file_hash(path) != inputs[role]["sha256"]
+    ]
+
+
+def _other_outputs(folder: Path, outputs: dict[str, str]) -> list[str]:
+    from faircrowd.report.evidence import file_hash
+
+    wrong = []
+    for name, expected in outputs.items():
+        if not (folder / name).exists():
+            wrong.append(f"{name} is missing")
+        elif file_hash(folder / name) != expected:
+            wrong.append(f"{name} was changed since the run: another SHA-256")
+    return wrong
 
 
 def _again(console: Console, folder: Path, said: dict[str, Any], places: dict[str, Path]) -> list[str]:
@@ -93,38 +112,64 @@ def _again(console: Console, folder: Path, said: dict[str, Any], places: dict[st
     if said["command"] == "audit":
         audited = ("confidence", "replicates", "random_state", "control")
         found = audit_dict(full_audit(fitted, {name: options[name] for name in audited}))
-        return [f"audit.json: {line}" for line in differences(_json(folder / "audit.json"), found)]
-    posterior, labels, certificate = fitted.model.posterior_, fitted.model.posterior_.label_codes, None
+        return _compare_json(folder / "audit.json", found)
+    labels, certificate = fitted.model.posterior_.label_codes, None
     if "epsilon" in options:
         names = ("epsilon", "objective", "decision", "strict", "random_state", "confidence")
         fair = make_labels_fair(fitted.model, {name: options.get(name) for name in names})
-        labels, certificate = fair.solved.labels, fair.certificate.to_dict()
-    wrong = [f"certificate: {line}" for line in differences(said["certificate"], certificate)]
-    return wrong + _compare_labels(folder / "labels.csv", posterior.classes.take(labels).to_list())
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+        labels, certificate = fair.solved.labels, json.loads(json.dumps(fair.certificate.to_dict()))
+    wrong = [f"the certificate in the evidence: {line}" for line in differences(said["certificate"], certificate)]
+    wrong += [] if certificate is None else _compare_json(folder / "certificate.json", certificate)
+    return wrong + _compare_labels(folder / "labels.csv", fitted, labels)
 
 
 def _number(value: Any) -> Any:
     return float(value) if value in ("inf", "-inf") else value
 
 
-def _compare_labels(path: Path, labels: list[Any]) -> list[str]:
-    from faircrowd.votes.files import read_columns
+def _compare_json(path: Path, found: Any) -> list[str]:
+    from faircrowd.report.evidence import differences
 
-    if not path.exists():
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:  # named as missing
         return []
-    found = read_columns(path, ["label"])["label"].to_pylist()
-    wrong = sum(_text(a) != _text(b) for a, b in zip(found, labels, strict=False))
-    if len(found) != len(labels):
-        return [f"labels.csv has {len(found):,} tasks, recomputed there are {len(labels):,}"]
-    return [f"{wrong:,} labels in labels.csv are not those recomputed"] if wrong else []
+    except (OSError, ValueError):
+        return [f"{path.name} cannot be read"]
+    return [f"{path.name}: {line}" for line in differences(said, found)]
 
 
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value).removeprefix("'")
+def _compare_labels(path: Path, fitted: Fitted, labels: Any) -> list[str]:
+    """Compare labels as the file has them: written as they were then, and read alike."""
+    from faircrowd.report import OutputFolder, labels_table
+
+    if not path.exists():  # named as missing
+        return []
+    with tempfile.TemporaryDirectory() as place:
+        with OutputFolder(place) as again:
+            again.write_csv(path.name, labels_table(fitted.model.votes_, fitted.model.posterior_, labels))
+        expected = _rows(Path(place) / path.name)
+    found = _rows(path)
+    if found is None or expected is None:
+        return [f"{path.name} cannot be read"]
+    if len(found) != len(expected):
+        return [f"{path.name} has {len(found):,} tasks, recomputed there are {len(expected):,}"]
+    wrong = sum(a != b for a, b in zip(found, expected, strict=True))
+    return [f"{wrong:,} labels in {path.name} are not those recomputed"] if wrong else []
+
+
+def _rows(path: Path) -> list[tuple[str, str]] | None:
+    """Return task and label of each row as text, or None for a file that has none."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    convert = pa.csv.ConvertOptions(
+        column_types={"task": pa.string(), "label": pa.string()}, include_columns=["task", "label"]
+    )
+    try:
+        table = pa.csv.read_csv(
+            path, parse_options=pa.csv.ParseOptions(newlines_in_values=True), convert_options=convert
+        )
+    except (pa.ArrowException, OSError, KeyError):
+        return None
+    return list(zip(*(table[name].to_pylist() for name in ("task", "label")), strict=True))

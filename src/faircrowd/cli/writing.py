@@ -73,10 +73,10 @@ def write_run(
             folder.write_json("certificate.json", fair.certificate.to_dict())
         certificate = None if fair is None else fair.certificate.to_dict()
         inputs = {role: None if options[role] is None else Path(options[role]) for role in ("votes", "tasks")}
-        proof = evidence("aggregate", options, inputs, folder.hashes(), certificate)
-        folder.write_json(EVIDENCE, proof)
+        proof = evidence("aggregate", options, inputs, certificate)
         if report and story is not None:
             folder.write_text("report.html", render_page(story, run_facts(summary, table, proof)))
+        folder.write_json(EVIDENCE, {**proof, "outputs": folder.hashes()})
         files = [file for file in FILES if file in folder.names]
     if charts is not None and story is not None:
         draw(console, charts, story)

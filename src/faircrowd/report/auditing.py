@@ -93,7 +93,7 @@ def audit_lines(audit: CrowdAudit) -> list[tuple[str, str]]:
                 f"{ties.largest:.3f}",
             )
         )
-    if audit.added_up is not None:
+    if audit.added_up is not None and not math.isnan(audit.added_up.mean_gap):
         a = audit.added_up
         lines.append(
             (
@@ -110,7 +110,7 @@ def audit_lines(audit: CrowdAudit) -> list[tuple[str, str]]:
         lines.append(
             (
                 "strata",
-                f"gap within strata {s.mean:.3f} on average, {s.largest:.3f} at most; {s.gap:.3f} over all tasks",
+                f"gap within strata {_said(s.mean)} on average, {_said(s.largest)} at most; {s.gap:.3f} over all tasks",
             )
         )
     return lines
@@ -167,12 +167,13 @@ def _verdicts(audit: CrowdAudit) -> dict[str, int]:
 
 
 def _alphas(audit: CrowdAudit) -> str:
-    def said(value: float) -> str:
-        return "not defined" if math.isnan(value) else f"{value:.3f}"
-
     names = value_names(audit.workers.groups)[:8]
-    parts = [f"{said(value)} in {name}" for name, value in zip(names, audit.agreement.by_group, strict=False)]
-    return f"{said(audit.agreement.alpha)} (Krippendorff; {', '.join(parts)})"
+    parts = [f"{_said(value)} in {name}" for name, value in zip(names, audit.agreement.by_group, strict=False)]
+    return f"{_said(audit.agreement.alpha)} (Krippendorff; {', '.join(parts)})"
+
+
+def _said(value: float) -> str:
+    return "not defined" if math.isnan(value) else f"{value:.3f}"
 
 
 def _interval(found: GapInterval) -> dict[str, Any]:

@@ -21,9 +21,9 @@ _TOLERANCE = 1e-9
 
 
 def evidence(
-    command: str, options: dict[str, Any], inputs: dict[str, Path | None], outputs: dict[str, str], certificate: Any
+    command: str, options: dict[str, Any], inputs: dict[str, Path | None], certificate: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the evidence of a run.
+    """Return the evidence of a run; ``outputs``, the hashes of its files, are added once these are written.
 
     Parameters
     ----------
@@ -33,8 +33,6 @@ def evidence(
         What it was given, enough to repeat it.
     inputs : dict
         Files that it read, by role.
-    outputs : dict
-        SHA-256 of the files it wrote, by name.
     certificate : dict or None
     """
     return {
@@ -48,7 +46,6 @@ def evidence(
             for role, path in inputs.items()
             if path is not None
         },
-        "outputs": outputs,
         "certificate": certificate,
         "python": platform.python_version(),
         "libraries": {name: _version(name) for name in _LIBRARIES},
@@ -66,9 +63,9 @@ def read_evidence(folder: Path) -> dict[str, Any]:
         ) from None
     except ValueError:
         raise InputError(f"{place} is no evidence of faircrowd: it is not JSON.") from None
-    if not isinstance(found, dict) or found.get("kind") != _KIND:
+    if not isinstance(found, dict) or found.get("kind") != _KIND or not isinstance(found.get("schema"), int):
         raise InputError(f"{place} is no evidence of faircrowd.")
-    if found.get("schema", 0) > _SCHEMA:
+    if found["schema"] > _SCHEMA:
         raise InputError(f"{place} has schema {found['schema']}, newer than {_SCHEMA}; update faircrowd.")
     return found
 

@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from faircrowd.report.story import short
+from faircrowd.report.names import short
 
 __all__ = ["render_page"]
 
@@ -27,9 +27,9 @@ def render_page(story: dict[str, Any], run: dict[str, Any]) -> str:
     data = {
         "charts": charts,
         "stops": frontier["stops"] if frontier else [],
-        "groups": [short(name) for name in frontier["groups"]] if frontier else [],
     }
-    shown = {"frontier": None, "people": None, "audit": None, "charts": {}, "note": None, "certificate": None, **story}
+    absent = dict.fromkeys(("frontier", "people", "audit", "note", "certificate", "promise"))
+    shown = {**absent, "charts": {}, **story}
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page = environment.from_string(_part("report.html"))
     return page.render(

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from faircrowd.audit.workers import LEANS, NO_SIGN, TOO_FEW, WorkerAudit
 from faircrowd.report.charts import funnel_chart
+from faircrowd.report.names import short
 from faircrowd.votes.naming import value_names
 
 __all__ = ["audited_workers", "worker_facts"]
@@ -41,6 +43,7 @@ def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | N
     groups, classes = value_names(audit.groups), value_names(audit.classes)
     judged, names = audit.judged, _texts(audit)
     votes = audit.votes.sum(axis=1)
+    few_groups = len(groups) <= 3
     influence = np.nan_to_num(audit.influence.influence)
     rank = {LEANS: 0, NO_SIGN: 1, TOO_FEW: 2}
     verdict_rank = np.array([rank[str(v)] for v in audit.verdict], dtype=np.int64)
@@ -54,7 +57,7 @@ def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | N
             {
                 "worker": names[w],
                 "votes": int(votes[w]),
-                "by_group": " / ".join(f"{n:,}" for n in audit.votes[w][:6]),
+                "by_group": " / ".join(f"{n:,}" for n in audit.votes[w]) if few_groups else "",
                 "gap": _or_none(judged.gap[w]),
                 "low": _or_none(judged.low[w]),
                 "high": _or_none(judged.high[w]),
@@ -65,17 +68,18 @@ def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | N
             }
         )
     known = np.flatnonzero(~np.isnan(judged.gap) & (votes > 0))
-    step = max(known.size // _MOST_DOTS, 1)
+    known = known[np.lexsort((judged.gap[known], votes[known]))][:: max(-(-known.size // _MOST_DOTS), 1)]
     dots = [
         {
-            "worker": _cut(names[w]),
+            "worker": short(names[w], 60),
             "votes": int(votes[w]),
+            "place": float(place),
             "gap": float(judged.gap[w]),
             "low": float(judged.low[w]),
             "high": float(judged.high[w]),
             "verdict": str(audit.verdict[w]),
         }
-        for w in known[np.argsort(votes[known], kind="stable")][::step]
+        for w, place in zip(known, _side_by_side(votes[known]), strict=True)
     ]
     counts = {name: int((audit.verdict == name).sum()) for name in (LEANS, NO_SIGN, TOO_FEW)}
     facts = {
@@ -87,9 +91,16 @@ def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | N
         "confidence": audit.confidence,
         "tolerance": audit.tolerance,
         "dots": len(dots),
-        "groups": groups[:6],
+        "groups": groups if few_groups else [],
     }
     return facts, funnel_chart(dots, (LEANS, NO_SIGN, TOO_FEW)) if dots else None
+
+
+def _side_by_side(votes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return rising numbers, equal ones spread over less than one, so that dots do not hide each other."""
+    _, first, sizes = np.unique(votes, return_index=True, return_counts=True)
+    place = (np.arange(votes.size) - np.repeat(first, sizes) + 0.5) / np.repeat(sizes, sizes)
+    return np.asarray(votes + 0.7 * (place - 0.5))
 
 
 def _texts(audit: WorkerAudit) -> list[str]:
@@ -103,7 +114,3 @@ def _numbers(values: Any) -> Any:
 
 def _or_none(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from faircrowd.fair.atoms import merge
 from faircrowd.fair.make import FairResult
 from faircrowd.votes.naming import value_names
+from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["reasons", "task_thresholds"]
 
+_ROUNDING = 1e-15
 _NEAR = 1e-9
 
 
@@ -26,45 +28,59 @@ def reasons(result: FairResult) -> Any:
     """Return a text a task, as an Arrow column: the side of a threshold, the rank in a tie, or the draw."""
     problem, labels = result.problem, result.solved.labels
     scores = result.rule.scores(problem.posterior, problem.group)
-    best = scores.max(axis=1)
+    first, second = (-np.partition(-scores, 1, axis=1)[:, :2]).T
     reached = np.take_along_axis(scores, labels[:, None].astype(np.int64), axis=1)[:, 0]
-    at_best = reached >= best - _NEAR
-    second = np.partition(scores, -2, axis=1)[:, -2]
-    is_clear = at_best & (best - second > _NEAR)
-    texts, code = _sides(result, is_clear, labels)
-    said = pa.DictionaryArray.from_arrays(pa.array(code), pa.array(texts)).cast(pa.string())
+    near = _ROUNDING if _is_sorted(result) else _NEAR
+    # 0: the best label by the rule; 1: one of several; 2: another, since counts without a coin are whole.
+    kind = np.where(first - reached > near, 2, np.where(first - second > near, 0, 1))
+    texts, code = (_by_prices if result.rule.thresholds is None else _by_threshold)(result, kind, labels)
+    said = pa.DictionaryArray.from_arrays(pa.array(code.astype(np.int32)), pa.array(texts)).cast(pa.string())
     words = _drawn(result) if result.certificate.decision == "randomized" else _ranks(result)
     if not words:
         return said
-    rows = np.fromiter(words, dtype=np.int64, count=len(words))
+    rows = np.sort(np.fromiter(words, dtype=np.int64, count=len(words)))
     mask = np.zeros(labels.size, dtype=bool)
     mask[rows] = True
-    return pc.replace_with_mask(said, pa.array(mask), pa.array([words[row] for row in np.sort(rows)]))
+    return pc.replace_with_mask(said, pa.array(mask), pa.array([words[row] for row in rows.tolist()]))
 
 
-def _sides(result: FairResult, is_clear: NDArray[np.bool_], labels: Any) -> tuple[list[str], NDArray[np.int32]]:
-    """Return the texts that many tasks share, and the number of each task's text."""
-    problem, thresholds = result.problem, result.rule.thresholds
-    groups, classes = value_names(problem.groups), value_names(problem.classes)
-    changed = labels != problem.own
-    if thresholds is not None:
-        texts = []
-        for name, threshold in zip(groups, thresholds, strict=True):
-            of = f"group {name}'s threshold {threshold:.4g}"
-            texts += [f"below {of}", f"above {of}", f"at {of}; chosen to keep the gap within epsilon"]
-        return texts, (problem.group * 3 + np.where(is_clear, labels, 2)).astype(np.int32)
-    texts = ["the likeliest label"]
-    for name in groups:
+def _is_sorted(result: FairResult) -> bool:
+    """Whether the labels come from sorting two groups, not from a program whose prices are near the optimum."""
+    return result.problem.n_classes == 2 and result.problem.n_groups == 2
+
+
+def _by_threshold(result: FairResult, kind: NDArray[Any], labels: Codes) -> tuple[list[str], NDArray[Any]]:
+    """Two classes: return the texts that many tasks share, and the number of each task's text."""
+    problem, thresholds, texts = result.problem, result.rule.thresholds, []
+    assert thresholds is not None  # noqa: S101 - there are two classes
+    zero, one = value_names(problem.classes)
+    for name, threshold in zip(value_names(problem.groups), thresholds, strict=True):
+        of = f"group {name}'s threshold {threshold:.4g}"
+        texts += [f"below {of}", f"above {of}"]
+        texts += [f"at {of}; kept", f"at {of}; changed to keep the gap within epsilon"]
+        texts += [f"above {of}; {zero} by rounding to whole labels", f"below {of}; {one} by rounding to whole labels"]
+    return texts, problem.group * 6 + 2 * kind + np.where(kind == 1, labels != problem.own, labels)
+
+
+def _by_prices(result: FairResult, kind: NDArray[Any], labels: Codes) -> tuple[list[str], NDArray[Any]]:
+    """More classes: return the texts that many tasks share, and the number of each task's text."""
+    problem, texts = result.problem, ["the likeliest label"]
+    classes = value_names(problem.classes)
+    for name in value_names(problem.groups):
         texts += [f"group {name}'s prices favour {label} over the likeliest label" for label in classes]
-        texts.append(f"tied in group {name}; chosen to keep the gap within epsilon")
-    place = 1 + problem.group * (len(classes) + 1) + np.where(is_clear, labels, len(classes))
-    return texts, np.where(is_clear & ~changed, 0, place).astype(np.int32)
+        favour = f"group {name}'s prices favour another label"
+        texts += [f"{favour}; {label} by rounding to whole labels" for label in classes]
+        texts += [f"tied in group {name}; kept", f"tied in group {name}; changed to keep the gap within epsilon"]
+    n, changed = len(classes), labels != problem.own
+    place = np.choose(kind, [labels, 2 * n + changed, n + labels])
+    return texts, np.where((kind == 0) & ~changed, 0, 1 + problem.group * (2 * n + 2) + place)
 
 
 def _ranks(result: FairResult) -> dict[int, str]:
     """Return a text for each task that only its rank among equal tasks tells from others of another label."""
     problem, labels = result.problem, result.solved.labels
-    keys = problem.posterior if problem.log_odds is None else np.ascontiguousarray(problem.log_odds[:, None])
+    by_odds = problem.log_odds is not None and _is_sorted(result)
+    keys = np.ascontiguousarray(problem.log_odds[:, None]) if by_odds else problem.posterior  # type: ignore[index]
     atoms = merge(keys, problem.group, None)
     if atoms.of_task is None:
         return {}

@@ -8,31 +8,20 @@ from numpy.typing import NDArray
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.intervals import wilson
 from faircrowd.audit.whole import CrowdAudit
-from faircrowd.fair.choices import Choice, choices
 from faircrowd.fair.make import FairResult
-from faircrowd.fair.objective import make_gain
 from faircrowd.report.charts import frontier_chart, posterior_chart, rates_chart
+from faircrowd.report.names import short, shorts
 from faircrowd.report.people import worker_facts
+from faircrowd.report.slider import MOST_CLASSES, MOST_GROUPS, slider, threshold_lines
 from faircrowd.report.summary import Summary
 from faircrowd.votes import VoteTable
 from faircrowd.votes.naming import value_names
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["fair_story", "plain_story", "short"]
+__all__ = ["fair_story", "plain_story"]
 
-_STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
-_MOST_STOPS = 60
-_MANY_ATOMS = 100_000
 _BINS = 40
-_MOST_CLASSES = 6
-_MOST_GROUPS = 12
 _EXAMPLES = 5
-_LONG = 32
-
-
-def short(text: str, limit: int = _LONG) -> str:
-    """Cut a long name; what is shown in full elsewhere."""
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def plain_story(summary: Summary) -> dict[str, Any]:
@@ -49,7 +38,11 @@ def plain_story(summary: Summary) -> dict[str, Any]:
             {"name": "votes", "value": f"{summary.votes:,}"},
             {"name": "votes that agree with the label", "value": f"{summary.agreement:.1%}"},
         ],
-        "note": "No sensitive group was given, so nothing is said of groups here; --group COLUMN compares them.",
+        "note": (
+            "No sensitive group was given, so nothing is said of groups here; --group COLUMN compares them."
+            if summary.group_shares is None
+            else "All tasks are of one group, so there is nothing to compare."
+        ),
     }
 
 
@@ -79,19 +72,20 @@ def fair_story(
         "title": "Fair labels" if asked else "Labels and groups",
         "answer": _answer(summary, result, asked),
         "cards": _cards(summary, result, asked),
-        "frontier": _frontier(result, groups, classes, asked),
+        "frontier": slider(result, groups, classes, asked),
         "charts": {
             "frontier": frontier_chart(frontier, chosen=min(result.certificate.epsilon, float(frontier.gap[0]))),
             "rates": rates_chart(_rates(tally, groups, classes, audit.interval.confidence, asked)),
-            "posterior": _posterior(posterior, votes.group, groups, classes, result, asked),  # type: ignore[arg-type]
+            "posterior": _posterior(posterior, votes.group, groups, classes, result),  # type: ignore[arg-type]
         },
-        "rates_shown": min(len(classes), _MOST_CLASSES),
+        "rates_shown": min(len(classes), MOST_CLASSES),
         "n_classes": len(classes),
         "n_groups": len(groups),
         "interval": audit.interval,
         "changes": _changes(result, groups, classes),
         "errors": _errors(result, truth, groups, classes),
         "certificate": result.certificate if asked else None,
+        "promise": None if result.margin is None else str(result.margin),
         "audit": audit,
         "group_names": groups,
     }
@@ -113,7 +107,7 @@ def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
             f"The labels of {summary.method} have a gap of {c.gap_before:.3f} between groups{where}. "
             "No epsilon was asked for; the slider shows what a smaller gap would cost."
         )
-    if c.changed == 0:
+    if c.changed == 0 and c.gap <= c.epsilon:
         return (
             f"The labels of {summary.method} already keep the gap between groups within {c.epsilon:g} "
             f"(it is {c.gap:.3f}); no label was changed."
@@ -124,8 +118,8 @@ def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
         f"{c.tasks:,} labels were changed, at {cost:.2%} of expected accuracy, and "
         + (
             "no labels" + (" without a coin" if c.decision == "deterministic" else "") + " do better."
-            if c.optimal
-            else f"no labels can do better by more than {max(c.optimality_gap, 0):.2g}."
+            if c.optimal or c.optimality_gap <= 1e-12
+            else f"no labels can do better by more than {c.optimality_gap:.2g}."
         )
     )
 
@@ -147,95 +141,43 @@ def _cards(summary: Summary, result: FairResult, asked: bool) -> list[dict[str, 
     ]
 
 
-def stops(gap: float, chosen: float | None, many: bool) -> list[float]:
-    """Return the epsilons of the slider: round numbers up to the gap, and the one that was chosen."""
-    most = 9 if many else _MOST_STOPS
-    step = next((step for step in _STEPS if gap / step <= most), gap / most if gap > 0 else 1.0)
-    found = {round(i * step, 6) for i in range(int(np.ceil(gap / step - 1e-9)) + 1)}
-    if chosen is not None:
-        found.add(chosen)
-    return sorted(found)
-
-
-def _frontier(result: FairResult, groups: list[str], classes: list[str], asked: bool) -> dict[str, Any]:
-    problem, c = result.problem, result.certificate
-    exact = result.frontier.exact
-    many = not exact and problem.group.size * problem.n_classes > _MANY_ATOMS
-    wanted = stops(float(result.frontier.gap[0]), c.epsilon if asked else None, many)
-    gain = make_gain(c.objective, problem.n_classes) if c.objective in ("accuracy", "f1") else result.solved.gain
-    found = choices(problem, gain, wanted, result.rule.random_state)[::-1]
-    shown = np.argsort(-np.ptp(found[-1].rates, axis=0), kind="stable")[:_MOST_CLASSES]
-    shown = np.sort(shown) if len(classes) > 2 else np.array([1])
-    before = c.expected_accuracy_before
-    start = wanted.index(c.epsilon) if asked else len(wanted) - 1
-    return {
-        "stops": [_stop(at, shown, before, result) for at in found],
-        "start": start,
-        "with_coin": not exact,
-        "classes": [classes[k] for k in shown],
-        "groups": groups[:_MOST_GROUPS],
-        "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[:_MOST_GROUPS]],
-        "more_groups": max(len(groups) - _MOST_GROUPS, 0),
-        "has_thresholds": found[0].thresholds is not None,
-    }
-
-
-def _stop(at: Choice, shown: NDArray[np.int64], before: float, result: FairResult) -> dict[str, Any]:
-    """Return what the slider shows at one epsilon, in words: the page's script only puts them in place."""
-    point = result.frontier.at(min(at.epsilon, 1.0))
-    moved = at.moved.sum(axis=2) - np.einsum("akk->ak", at.moved)
-    rows = []
-    for a in range(min(at.rates.shape[0], _MOST_GROUPS)):
-        cells = [f"{at.rates[a, k]:.1%}" for k in shown]
-        if at.thresholds is not None:
-            cells.append(f"{at.thresholds[a]:.3f}")
-        rows.append([*cells, f"{moved[a].sum():,.0f}"])
-    return {
-        "epsilon": f"{at.epsilon:.3f}",
-        "gap": f"{at.gap:.3f}",
-        "accuracy": f"{at.accuracy:.2%}",
-        "given_up": f"{max(before - at.accuracy, 0):.2%}",
-        "changed": f"{at.changed:,.0f}",
-        "rows": rows,
-        "point": [{"gap": point.gap, "accuracy": point.accuracy}],
-        "thresholds": [] if at.thresholds is None else [float(t) for t in at.thresholds],
-    }
-
-
 def _rates(tally: Any, groups: list[str], classes: list[str], confidence: float, asked: bool) -> list[dict[str, Any]]:
     before, after = tally.tasks.sum(axis=2), tally.tasks.sum(axis=1)
     sizes = before.sum(axis=1)
-    widest = np.argsort(-np.ptp(before / sizes[:, None], axis=0), kind="stable")[:_MOST_CLASSES]
+    widest = np.argsort(-np.ptp(before / sizes[:, None], axis=0), kind="stable")[:MOST_CLASSES]
     widest = widest if len(classes) > 2 else np.array([1])  # the other is its complement
     rows = []
+    names = _called("group", shorts(groups[:MOST_GROUPS], 20))
+    labels = _called("label", shorts(classes, 20))
     for k in np.sort(widest):
-        for a in range(min(len(groups), _MOST_GROUPS)):
+        for a in range(len(names)):
             for name, counts in (("before", before), ("after", after))[: 2 if asked else 1]:
                 low, high = (float(end) for end in wilson(counts[a, k], sizes[a], confidence))
-                row = {"row": f"label {short(classes[k], 20)}, group {short(groups[a], 20)}", "labels": name}
+                row = {"row": f"{labels[k]}, {names[a]}", "labels": name}
                 rows.append({**row, "rate": float(counts[a, k] / sizes[a]), "low": low, "high": high})
     return rows
 
 
+def _called(what: str, names: list[str]) -> list[str]:
+    """Say what a name is of, unless it says so itself: a number does not."""
+    return [f"{what} {name}" if len(name) < 2 or name.lstrip("-").isdigit() else name for name in names]
+
+
 def _posterior(
-    posterior: Posterior, group: Codes, groups: list[str], classes: list[str], result: FairResult, asked: bool
+    posterior: Posterior, group: Codes, groups: list[str], classes: list[str], result: FairResult
 ) -> dict[str, Any]:
     binary = len(classes) == 2
     values = posterior.values[:, 1] if binary else posterior.values.max(axis=1)
     what = f"posterior of label {short(classes[1])}" if binary else "posterior of the likeliest label"
     place = np.minimum((values * _BINS).astype(np.int64), _BINS - 1)
-    rows = []
-    for a in range(min(len(groups), _MOST_GROUPS)):
+    first = 0 if binary else _BINS // len(classes)  # the likeliest of K has at least 1 / K
+    names, rows = shorts(groups[:MOST_GROUPS]), []
+    for a, name in enumerate(names):
         counts = np.bincount(place[group == a], minlength=_BINS)
-        for b, share in enumerate(counts / max(counts.sum(), 1)):
-            rows.append({"group": short(groups[a]), "posterior": (b + 0.5) / _BINS, "share": float(share)})
-    thresholds = result.rule.thresholds if binary else None
-    lines = (
-        []
-        if thresholds is None
-        else [{"group": short(groups[a]), "threshold": float(min(max(t, 0.0), 1.0))} for a, t in enumerate(thresholds)]
-    )
-    return posterior_chart(rows, lines, what=what)
+        for b in range(first, _BINS):
+            bounds = {"low": b / _BINS, "high": (b + 1) / _BINS}
+            rows.append({"group": name, **bounds, "share": float(counts[b] / max(counts.sum(), 1))})
+    return posterior_chart(rows, threshold_lines(result.rule.thresholds, names), what=what)
 
 
 def _changes(result: FairResult, groups: list[str], classes: list[str]) -> list[dict[str, Any]]:
@@ -249,7 +191,7 @@ def _changes(result: FairResult, groups: list[str], classes: list[str]) -> list[
     rows = []
     for n in np.argsort(-counts, kind="stable")[:30]:
         a, j, k = found[n]
-        some = moved[order[starts[n] : starts[n] + _EXAMPLES]]
+        some = moved[order[starts[n] : starts[n + 1]][:_EXAMPLES]]
         examples = [str(task) for task in problem.tasks.some(some)]
         names = {"group": groups[a], "before": classes[j], "after": classes[k]}
         rows.append({**names, "tasks": int(counts[n]), "examples": examples})
@@ -262,8 +204,8 @@ def _errors(result: FairResult, truth: Codes | None, groups: list[str], classes:
         return None
     problem, rows = result.problem, []
     known = truth >= 0
-    shown = list(range(min(len(classes), _MOST_CLASSES)))
-    for a in range(min(len(groups), _MOST_GROUPS)):
+    shown = list(range(min(len(classes), MOST_CLASSES)))
+    for a in range(min(len(groups), MOST_GROUPS)):
         member = known & (problem.group == a)
         cells = []
         for labels in (problem.own, result.solved.labels):

@@ -1,0 +1,110 @@
+"""What the page's slider shows at each of its stops, in words: the page's script only puts them in place."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.choices import Choice, choices
+from faircrowd.fair.make import FairResult
+from faircrowd.fair.objective import make_gain
+from faircrowd.report.names import shorts
+
+__all__ = ["MOST_CLASSES", "MOST_GROUPS", "slider", "stops", "threshold_lines"]
+
+MOST_CLASSES, MOST_GROUPS = 6, 12
+"""How many the page shows."""
+
+_STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
+_MOST_STOPS = 60
+_FEW_STOPS = 9
+_MANY_ATOMS = 100_000
+
+
+def slider(result: FairResult, groups: list[str], classes: list[str], asked: bool) -> dict[str, Any]:
+    """Return the stops of the slider and what stands beside it.
+
+    Parameters
+    ----------
+    groups, classes : list of str
+        Their names.
+    asked : bool
+        Whether an epsilon was asked for; the slider starts there, or else where nothing changes.
+    """
+    problem, c = result.problem, result.certificate
+    exact = result.frontier.exact
+    many = not exact and problem.group.size * problem.n_classes > _MANY_ATOMS
+    wanted = stops(float(result.frontier.gap[0]), c.epsilon if asked else None, _FEW_STOPS if many else _MOST_STOPS)
+    gain = make_gain(c.objective, problem.n_classes) if c.objective in ("accuracy", "f1") else result.solved.gain
+    # An epsilon that the labels keep as they are changes nothing; a program would move tied tasks about.
+    kept = [] if exact or c.objective != "accuracy" else [epsilon for epsilon in wanted if epsilon >= c.gap_before]
+    solved = choices(problem, gain, wanted[: len(wanted) - len(kept)], result.rule.random_state)
+    found = [*solved[::-1], *(_unchanged(result, epsilon) for epsilon in kept)]
+    shown = np.argsort(-np.ptp(found[-1].rates, axis=0), kind="stable")[:MOST_CLASSES]
+    shown = np.sort(shown) if len(classes) > 2 else np.array([1])  # the other is its complement
+    names = shorts(groups[:MOST_GROUPS])
+    return {
+        "stops": [_stop(at, shown, result, names) for at in found],
+        "start": wanted.index(c.epsilon) if asked else len(wanted) - 1,
+        "with_coin": not exact,
+        "classes": [classes[k] for k in shown],
+        "groups": groups[:MOST_GROUPS],
+        "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[:MOST_GROUPS]],
+        "more_groups": max(len(groups) - MOST_GROUPS, 0),
+        "has_thresholds": found[0].thresholds is not None,
+    }
+
+
+def stops(gap: float, chosen: float | None, most: int = _MOST_STOPS) -> list[float]:
+    """Return the epsilons of the slider: round numbers up to the gap or just above, and the one that was chosen.
+
+    Examples
+    --------
+    >>> stops(0.35, 0.12, most=9)
+    [0.0, 0.05, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35]
+    """
+    step = next((step for step in _STEPS if gap / step <= most), float(np.ceil(1000 * gap / most)) / 1000)
+    found = {min(round(i * step, 6), 1.0) for i in range(int(np.ceil(gap / step - 1e-9)) + 1)}
+    return sorted(found if chosen is None else {*found, chosen})
+
+
+def threshold_lines(thresholds: NDArray[np.float64] | None, names: list[str]) -> list[dict[str, Any]]:
+    """Return the thresholds of the groups that are shown, as rows of a chart."""
+    found = [] if thresholds is None else np.clip(thresholds, 0.0, 1.0).tolist()
+    return [{"group": name, "threshold": at} for name, at in zip(names, found, strict=False)]
+
+
+def _unchanged(result: FairResult, epsilon: float) -> Choice:
+    problem = result.problem
+    tally = problem.tally(problem.own)
+    thresholds = np.full(problem.n_groups, 0.5) if problem.n_classes == 2 else None
+    moved = tally.tasks.astype(np.float64)
+    return Choice(epsilon, gap_of(tally.rates), tally.accuracies[0], tally.rates, moved, thresholds)
+
+
+def _stop(at: Choice, shown: NDArray[np.int64], result: FairResult, names: list[str]) -> dict[str, Any]:
+    point = result.frontier.at(min(at.epsilon, 1.0))
+    changed = at.moved.sum(axis=(1, 2)) - np.einsum("akk->a", at.moved)
+    rows = []
+    for a in range(len(names)):
+        cells = [f"{at.rates[a, k]:.1%}" for k in shown]
+        if at.thresholds is not None:
+            cells.append(_threshold(at.thresholds[a]))
+        rows.append([*cells, f"{changed[a]:,.0f}"])
+    return {
+        "epsilon": f"{at.epsilon:.3f}" if round(at.epsilon, 3) == at.epsilon else f"{at.epsilon:.4g}",
+        "gap": f"{at.gap:.3f}",
+        "accuracy": f"{at.accuracy:.2%}",
+        "given_up": f"{max(result.certificate.expected_accuracy_before - at.accuracy, 0):.2%}",
+        "changed": f"{at.changed:,.0f}",
+        "rows": rows,
+        "point": [{"gap": point.gap, "accuracy": point.accuracy}],
+        "thresholds": threshold_lines(at.thresholds, names),
+    }
+
+
+def _threshold(value: float) -> str:
+    """Return a threshold as text; one that only rounds to 0 or 1 is not called so."""
+    text = f"{value:.3f}"
+    return {"0.000": "< 0.001", "1.000": "> 0.999"}.get(text, text) if 0 < value < 1 else text

@@ -1,0 +1,143 @@
+"""Evidence: what it holds, and how two of them are compared."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import faircrowd as fc
+from faircrowd.errors import FileError, InputError
+from faircrowd.report.evidence import EVIDENCE, differences, evidence, file_hash, read_evidence
+
+Make = Callable[..., Path]
+
+VOTES = "task,worker,label,group\n" + "".join(
+    f"{t},{w},{(t * w) % 3 % 2},{t % 2}\n" for t in range(30) for w in (1, 2, 4)
+)
+
+
+@pytest.fixture(scope="module")
+def votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("evidence") / "votes.csv"
+    path.write_text(VOTES)
+    return path
+
+
+def sha(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("aggregate", ["--epsilon", 0.1, "--random-state", 3, "--ties", "last", "--method", "majority"]),
+        ("aggregate", []),
+        ("audit", ["--replicates", 20]),
+    ],
+)
+def test_holds_hashes_options_version_certificate(
+    command: str, more: list[Any], votes: Path, tmp_path: Path, make: Make
+) -> None:
+    out = make(command, votes, "--group", "group", *more, out=tmp_path / "run")
+    said = json.loads((out / EVIDENCE).read_text())
+    assert said["version"] == fc.__version__
+    assert said["command"] == command
+    assert said["inputs"] == {"votes": {"path": str(votes), "sha256": sha(votes), "bytes": len(VOTES)}}
+    written = {path.name for path in out.iterdir()} - {EVIDENCE}
+    assert "report.html" in written
+    assert said["outputs"] == {name: sha(out / name) for name in written}
+    assert said["options"]["group"] == ["group"]
+    assert said["libraries"].keys() == {"numpy", "scipy", "numba", "pyarrow"}
+    if "--epsilon" in more:
+        assert said["options"]["epsilon"] == 0.1
+        assert said["options"]["random_state"] == 3
+        assert said["options"]["parameters"]["ties"] == "last"
+        assert said["certificate"] == json.loads((out / "certificate.json").read_text())
+    else:
+        assert said["certificate"] is None
+    if command == "audit":
+        assert said["options"]["replicates"] == 20
+    assert read_evidence(out) == said
+
+
+def test_inputs_that_are_absent_are_left_out(votes: Path) -> None:
+    said = evidence("aggregate", {}, {"votes": votes, "tasks": None}, None)
+    assert list(said["inputs"]) == ["votes"]
+
+
+def test_a_hash_is_that_of_the_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"\0\xff" * 100_000)
+    assert file_hash(path) == sha(path)
+    with pytest.raises(FileError, match="cannot be read: No such file"):
+        file_hash(tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "cannot be read: No such file or directory; name a folder that faircrowd wrote"),
+        ("", "is not JSON"),
+        ("{", "is not JSON"),
+        ("[1]", "is no evidence of faircrowd"),
+        ("{}", "is no evidence of faircrowd"),
+        ('{"kind": "faircrowd.FairRule", "schema": 1}', "is no evidence of faircrowd"),
+        ('{"kind": "faircrowd.evidence"}', "is no evidence of faircrowd"),
+        ('{"kind": "faircrowd.evidence", "schema": "1"}', "is no evidence of faircrowd"),
+        ('{"kind": "faircrowd.evidence", "schema": 99}', "has schema 99, newer than 1; update faircrowd"),
+    ],
+)
+def test_what_is_no_evidence_is_refused(text: str | None, words: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / EVIDENCE).write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_evidence(tmp_path)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    (tmp_path / EVIDENCE).write_bytes(b"\xff\xfe{")
+    with pytest.raises(InputError, match="is not JSON"):
+        read_evidence(tmp_path)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "a", "b"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_equal_values_do_not_differ(value: Any) -> None:
+    assert differences(value, json.loads(json.dumps(value))) == []
+
+
+@given(VALUES, VALUES)
+def test_different_values_differ_either_way(one: Any, other: Any) -> None:
+    same = plain(one) == plain(other)
+    assert (differences(one, other) == []) == (differences(other, one) == []) == same
+
+
+def plain(value: Any) -> Any:
+    """A value without what is not compared: None in a dict is as good as absent, and True is 1."""
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items() if part is not None}
+    return [plain(part) for part in value] if isinstance(value, list) else value
+
+
+def test_differences_are_named_where_they_are() -> None:
+    said = {"gap": 0.05, "rates": {"a": {"x": 0.5}}, "changes": [{"tasks": 3}, {"tasks": 4}], "seconds": 1}
+    found = {"gap": 0.06, "rates": {"a": {"x": 0.25}}, "changes": [{"tasks": 3}, {"tasks": 5}], "seconds": 2, "more": 1}
+    assert differences(said, found) == [
+        "gap is 0.06, not 0.05",
+        "rates.a.x is 0.25, not 0.5",
+        "changes[1].tasks is 5, not 4",
+        "more is 1, not None",
+    ]
+    assert differences({"x": [1, 2]}, {"x": [1]}) == ["x is [1], not [1, 2]"]
+    assert differences({"gap": 0.1}, {"gap": 0.1 + 1e-12}) == []

@@ -1,0 +1,329 @@
+"""The page as a file: its order, its size, its numbers, and every kind of run."""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import faircrowd as fc
+from faircrowd.cli.app import run
+from faircrowd.report.names import short, shorts
+from faircrowd.report.slider import stops
+
+Make = Callable[..., Path]
+
+SECTIONS = ["frontier", "rates", "posterior", "changes", "workers", "crowd", "limits", "method", "reproduce"]
+LARGE = (200_000, 3_000, 30, 12) if os.environ.get("FAIRCROWD_SLOW") else (20_000, 350, 14, 7)
+"""Tasks, workers, groups and classes of the large input; FAIRCROWD_SLOW=1 makes it larger."""
+CHARTS = ["frontier", "funnel", "posterior", "rates"]
+
+
+class Page(HTMLParser):
+    """What a page holds: sections in order, elements with their attributes, and the text of each kind of element."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.html = path.read_text(encoding="utf-8")
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self._open: list[str] = []
+        self.feed(self.html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "input", "br"):
+            self._open.append(tag)
+            self.texts.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        for tag in set(self._open):
+            self.texts[tag][-1] += data
+
+    @property
+    def sections(self) -> list[str]:
+        return [attributes["id"] for tag, attributes in self.elements if tag == "section" and "id" in attributes]
+
+    @property
+    def data(self) -> Any:
+        return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', self.html)[1])
+
+    def cards(self) -> dict[str, str]:
+        found = re.findall(r'<div class="card"><b>(.*?)</b><span>(.*?)</span></div>', self.html)
+        return {name: value for value, name in found}
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crowd")
+    drawn = fc.simulate_crowd(300, 15, random_state=5)
+    drawn.votes.to_csv(folder / "votes.csv", index=False)
+    tasks = pd.DataFrame({"group": drawn.sensitive_features.map({0: "a", 1: "b"}), "truth": drawn.truth, "one": "same"})
+    tasks["three"] = ["xyz"[i % 3] for i in range(len(tasks))]
+    tasks.rename_axis("task").to_csv(folder / "tasks.csv")
+    return folder
+
+
+def given(crowd: Path, group: str = "group") -> tuple[Any, ...]:
+    return (crowd / "votes.csv", "--tasks", crowd / "tasks.csv", "--group", group)
+
+
+@pytest.fixture(scope="module")
+def fair(crowd: Path, make: Make) -> Path:
+    return make("aggregate", *given(crowd), "--epsilon", 0.05, "--truth", "truth", out=crowd / "fair")
+
+
+def test_sections_stand_in_order(fair: Path) -> None:
+    page = Page(fair / "report.html")
+    assert page.sections == SECTIONS
+    headings = ["".join(text.split("\n")) for text in page.texts["h2"]]
+    assert len(headings) == len(SECTIONS)
+    assert page.html.index("<h1>") < page.html.index('class="cards"') < page.html.index('id="frontier"')
+    assert len(page.cards()) == 4
+    assert sorted(page.data["charts"]) == CHARTS
+
+
+def test_numbers_are_those_of_the_certificate(fair: Path) -> None:
+    page = Page(fair / "report.html")
+    said = json.loads((fair / "certificate.json").read_text())
+    cost = said["expected_accuracy_before"] - said["expected_accuracy"]
+    assert page.cards() == {
+        "gap before": f"{said['gap_before']:.3f}",
+        "gap after": f"{said['gap']:.3f}",
+        "labels changed": f"{said['changed']} ({said['changed_share']:.1%})",
+        "expected accuracy given up": f"{cost:.2%}",
+    }
+    (answer,) = page.texts["h1"]
+    assert f"from {said['gap_before']:.3f} to {said['gap']:.3f} (epsilon 0.05)" in answer
+    assert f"{said['changed']} of 300 labels" in answer
+    start = next(int(attributes["value"]) for tag, attributes in page.elements if tag == "input")
+    stop = page.data["stops"][start]
+    assert stop["epsilon"] == "0.050"
+    assert (stop["gap"], stop["accuracy"]) == (f"{said['gap']:.3f}", f"{said['expected_accuracy']:.2%}")
+    assert stop["changed"] == str(said["changed"])
+    rates = {(row["row"], row["labels"]): row["rate"] for row in page.data["charts"]["rates"]["data"]["values"]}
+    for kind, named in (("before", said["rates_before"]), ("after", said["rates"])):
+        for group in "ab":
+            assert rates[f"label 1, group {group}", kind] == pytest.approx(named[group]["1"])
+    method = page.html[page.html.index('id="method"') :]
+    assert f"{said['bound']:.6f}" in method
+
+
+def test_changes_are_those_of_the_labels(fair: Path) -> None:
+    """Also the examples: each task named changed in that group and that way."""
+    labels = pd.read_csv(fair / "labels.csv", dtype=str)
+    changed = labels[labels["changed"] == "true"]
+    html = Page(fair / "report.html").html
+    section = re.search(r'id="changes">(.*?)</section>', html, re.DOTALL)[1]
+    rows = [re.findall(r"<bdi>(.*?)</bdi>|<td class=\"n\">(.*?)</td>", row) for row in section.split("<tr>")[2:]]
+    total = 0
+    for row in rows:
+        (group, _), (before, _), (after, _), (_, count), *examples = row
+        kind = changed[(changed["group"] == group) & (changed["label_before"] == before) & (changed["label"] == after)]
+        assert len(kind) == int(count)
+        named = [name for name, _ in examples]
+        assert len(named) == min(5, len(kind))
+        assert set(named) <= set(kind["task"])
+        total += len(kind)
+    assert total == len(changed) > 0
+
+
+def test_few_changes_of_a_kind_name_no_others(crowd: Path, tmp_path: Path, make: Make) -> None:
+    """A kind of change with fewer tasks than are shown ends with its own."""
+    out = make("aggregate", *given(crowd, "three"), "--method", "majority", "--epsilon", 0, out=tmp_path / "run")
+    test_changes_are_those_of_the_labels(out)
+    counts = [row["tasks"] for row in json.loads((out / "certificate.json").read_text())["changes"]]
+    assert min(counts) < 5
+
+
+def test_asks_for_nothing(fair: Path) -> None:
+    page = Page(fair / "report.html")
+    assert {"link", "img", "iframe", "base", "object", "embed"}.isdisjoint(tag for tag, _ in page.elements)
+    for _, attributes in page.elements:
+        assert {"src", "href", "srcset", "action", "data"}.isdisjoint(attributes)
+    policy = next(a["content"] for tag, a in page.elements if tag == "meta" and "http-equiv" in a)
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe-eval" not in policy
+    assert "url(" not in "".join(page.texts["style"])
+    assert "@import" not in "".join(page.texts["style"])
+
+
+def test_same_input_gives_the_same_page(crowd: Path, fair: Path, make: Make) -> None:
+    page = (fair / "report.html").read_bytes()
+    make("aggregate", *given(crowd), "--epsilon", 0.05, "--truth", "truth", out=fair)
+    assert (fair / "report.html").read_bytes() == page
+
+
+RUNS = {
+    "no epsilon": [],
+    "no truth": ["--epsilon", 0.1],
+    "randomized": ["--epsilon", 0.05, "--decision", "randomized", "--truth", "truth"],
+    "f1": ["--epsilon", 0.05, "--objective", "f1"],
+    "confidence": ["--epsilon", 0.3, "--confidence", 0.8],
+    "by group": ["--epsilon", 0.05, "--by-group"],
+    "nothing to change": ["--epsilon", 1],
+    "no gap allowed": ["--epsilon", 0, "--method", "majority"],
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_kind_of_run_renders(name: str, crowd: Path, tmp_path: Path, make: Make) -> None:
+    page = Page(make("aggregate", *given(crowd), *RUNS[name], out=tmp_path / "run") / "report.html")
+    assert page.sections == SECTIONS
+    assert sorted(page.data["charts"]) == CHARTS
+    assert len(page.cards()) == 4
+    (answer,) = page.texts["h1"]
+    text = {
+        "no epsilon": "No epsilon was asked for",
+        "nothing to change": "no label was changed",
+        "randomized": "no labels do better",
+    }.get(name, "The gap between groups fell")
+    assert text in answer
+    kinds = {row["labels"] for row in page.data["charts"]["rates"]["data"]["values"]}
+    assert kinds == ({"before"} if name == "no epsilon" else {"before", "after"})
+    assert ("No true labels were given" in page.html) == ("--truth" not in RUNS[name])
+    assert ("Of tasks that were not seen" in page.html) == (name == "confidence")
+    assert ("by group" in page.html[page.html.index('id="method"') :].split("</section>")[0]) == (name == "by group")
+
+
+@pytest.mark.parametrize("more", [[], ["--strict"], ["--decision", "randomized"]])
+def test_three_classes_and_groups_render(more: list[str], tmp_path: Path, make: Make) -> None:
+    drawn = fc.simulate_crowd(
+        200, 12, class_shares=[[0.2, 0.3, 0.5], [0.5, 0.3, 0.2]], skill_ranges=[(0.4, 0.8)] * 2, random_state=1
+    )
+    votes = drawn.votes.assign(group=[f"g{task % 3}" for task in drawn.votes["task"]])
+    votes.to_csv(tmp_path / "votes.csv", index=False)
+    out = make("aggregate", tmp_path / "votes.csv", "--group", "group", "--epsilon", 0.05, *more, out=tmp_path / "run")
+    page = Page(out / "report.html")
+    assert page.sections == SECTIONS
+    assert len(page.data["stops"][0]["rows"]) == 3
+    assert len(page.data["stops"][0]["rows"][0]) == 4  # three rates and the labels changed: no threshold
+    assert "thresholds" not in json.dumps(page.data["charts"])
+    last = page.data["stops"][-1]
+    assert last["changed"] == "0"
+    assert last["gap"] == f"{json.loads((out / 'certificate.json').read_text())['gap_before']:.3f}"
+
+
+@pytest.mark.parametrize(
+    ("more", "note"),
+    [([], "No sensitive group was given"), (["--group", "one"], "All tasks are of one group")],
+)
+def test_without_groups_to_compare(more: list[str], note: str, crowd: Path, tmp_path: Path, make: Make) -> None:
+    files = (crowd / "votes.csv", "--tasks", crowd / "tasks.csv")
+    page = Page(make("aggregate", *files, *more, out=tmp_path / "run") / "report.html")
+    assert page.sections == ["method", "reproduce"]
+    assert note in page.html
+    assert page.data == {"charts": {}, "stops": []}
+    assert len(page.html) < 20_000
+
+
+@pytest.mark.parametrize("rows", ["1,a,x,p\n1,b,y,p\n2,a,y,q\n3,b,x,q\n", "1,a,x,p\n2,b,y,q\n"])
+def test_a_few_tasks(rows: str, tmp_path: Path, make: Make) -> None:
+    """Also where no worker has votes in two groups, so that there is no funnel."""
+    (tmp_path / "votes.csv").write_text(f"task,worker,label,group\n{rows}")
+    out = make("aggregate", tmp_path / "votes.csv", "--group", "group", "--epsilon", 0, out=tmp_path / "run")
+    page = Page(out / "report.html")
+    assert page.sections == SECTIONS
+    assert ("funnel" in page.data["charts"]) == ("1,b" in rows)
+
+
+def test_pages_of_the_other_commands(crowd: Path, tmp_path: Path, make: Make) -> None:
+    page = Page(
+        make("audit", *given(crowd), "--control", "three", "--replicates", 50, out=tmp_path / "a") / "report.html"
+    )
+    assert page.sections == SECTIONS
+    assert "If tasks and workers were drawn anew" in page.html
+    assert "Within strata of the control feature" in page.html
+    page = Page(make("demo", out=tmp_path / "d") / "report.html")
+    assert page.sections == SECTIONS
+    assert "right of true" in page.html
+
+
+def test_page_and_charts_are_optional(crowd: Path, tmp_path: Path, make: Make) -> None:
+    out = make("aggregate", *given(crowd), "--no-report", "--epsilon", 0.1, out=tmp_path / "run")
+    assert not (out / "report.html").exists()
+    assert "report.html" not in json.loads((out / "evidence.json").read_text())["outputs"]
+    for command, more in (("aggregate", ["--epsilon", 0.1]), ("audit", ["--replicates", 0])):
+        charts = tmp_path / command
+        make(command, *given(crowd), *more, "--charts", charts, "--no-report", out=tmp_path / "charted")
+        assert sorted(path.name for path in charts.iterdir()) == sorted(
+            f"{name}.{kind}" for name in CHARTS for kind in ("png", "svg")
+        )
+        for path in charts.iterdir():
+            head = path.read_bytes()
+            assert head.startswith(b"\x89PNG\r\n" if path.suffix == ".png" else b"<svg")
+            assert len(head) > 4000
+    assert not (tmp_path / "charted" / "report.html").exists()
+    out = make("aggregate", *given(crowd), out=out)  # a later run leaves no page of an older one behind
+    make("aggregate", *given(crowd), "--no-report", out=out)
+    assert not (out / "report.html").exists()
+
+
+def test_command_and_hashes_are_on_the_page(crowd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import hashlib
+    import shlex
+
+    arguments = ["aggregate", *map(str, given(crowd)), "--epsilon", "0.1", "--out", str(tmp_path / "a b")]
+    monkeypatch.setattr("sys.argv", ["/somewhere/faircrowd", *arguments])
+    assert run(arguments) == 0
+    page = Page(tmp_path / "a b" / "report.html")
+    (command,) = page.texts["pre"]
+    assert shlex.split(command) == ["faircrowd", *arguments]
+    for name in ("votes.csv", "tasks.csv"):
+        assert hashlib.sha256((crowd / name).read_bytes()).hexdigest() in page.html
+    assert fc.__version__ in page.html[page.html.index('id="reproduce"') :]
+
+
+def test_large_input_makes_no_large_page(tmp_path: Path, make: Make) -> None:
+    """What is shown does not grow with tasks, workers, groups and classes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    n, n_workers, n_groups, n_classes = LARGE
+    group = rng.integers(n_groups, size=n)
+    task = np.repeat(np.arange(n), 2)
+    label = (group[task] * 5 + rng.integers(n_classes - 2, size=task.size)) % n_classes
+    names = np.array([f"{k:02} of a rather long name of a class" for k in range(n_classes)])
+    votes = {"task": task, "worker": rng.integers(n_workers, size=task.size), "label": names[label]}
+    pq.write_table(pa.table(votes), tmp_path / "votes.parquet")
+    pq.write_table(pa.table({"task": np.arange(n), "group": group}), tmp_path / "tasks.parquet")
+    files = (tmp_path / "votes.parquet", "--tasks", tmp_path / "tasks.parquet", "--group", "group")
+    out = make("aggregate", *files, "--method", "majority", out=tmp_path / "run")
+    assert (out / "report.html").stat().st_size < 2_000_000
+    page = Page(out / "report.html")
+    assert f"{n_groups - 12} more groups are in the files" in page.html
+    assert f"The 6 labels with the largest gaps of {n_classes} are shown" in page.html
+    assert f"The 300 most telling of {n_workers:,} workers are shown" in page.html
+    assert len(page.data["stops"]) <= 11
+    assert {row["group"] for row in page.data["charts"]["posterior"]["data"]["values"]} == {str(a) for a in range(12)}
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-9, 0.003, 0.05, 0.2061, 0.4999996, 0.77, 1.0])
+@pytest.mark.parametrize("most", [9, 60])
+def test_stops_go_from_none_to_all_of_the_gap(gap: float, most: int) -> None:
+    found = stops(gap, None, most)
+    assert found[0] == 0
+    assert gap <= found[-1] <= min(gap + 0.112, 1)
+    assert found == sorted(set(found))
+    assert len(found) <= most + 2
+    assert stops(gap, 0.0123, most) == sorted({*found, 0.0123})
+
+
+def test_short_names() -> None:
+    assert short("x" * 32) == "x" * 32
+    assert short("x" * 33) == "x" * 31 + "…"
+    assert short("\u202eabc\u2066") == "�abc�"
+    assert shorts(["a", "b"]) == ["a", "b"]
+    long = shorts(["x" * 40, "x" * 41, "y"])
+    assert len(set(long)) == 3
+    assert max(map(len, long)) <= 32
