@@ -22,7 +22,7 @@ HOMES = {
     "vl_convert": ("report",),
     "pooch": ("votes/data_files.py",),
     "jinja2": ("report",),
-    "pyspark": ("engines/spark.py",),
+    "pyspark": ("engines/spark",),
     "duckdb": ("engines",),
 }
 MODULES = sorted(SOURCE.rglob("*.py"))

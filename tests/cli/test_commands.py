@@ -73,9 +73,11 @@ def test_demo(tmp_path: Path, spawn: Spawn) -> None:
     folder = tmp_path / "here" / "my demo"
     assert sorted(path.name for path in folder.iterdir()) == [
         "certificate.json",
+        "evidence.json",
         "labels.csv",
         "model.json",
         "model.npz",
+        "report.html",
         "rule.json",
         "summary.json",
         "tasks.csv",
@@ -160,7 +162,7 @@ def test_aggregate_writes_what_python_says(method: str, crowd: Path, tmp_path: P
     assert said["gap"].startswith(f"{abs(rates[0] - rates[1]):.3f} ")
     which = "it learned from (not a test)" if method in ("gold-majority", "bayes") else "whose truth is known"
     assert said["accuracy"] == f"{accuracy:.1%} of the 150 tasks {which}"
-    assert said["wrote"] == f"{tmp_path / 'run'}/labels.csv, workers.csv, summary.json, model.json, model.npz"
+    assert said["wrote"] == f"{tmp_path / 'run'}/labels.csv, workers.csv, summary.json, model.json, model.npz, report.html, evidence.json"
 
     workers = read_csv(tmp_path / "run" / "workers.csv")
     votes = pd.read_csv(crowd / "votes.csv")
@@ -302,7 +304,7 @@ def test_output_replaces_older_output(crowd: Path, tmp_path: Path, faircrowd: Ru
     for method in ("majority", "wawa"):
         faircrowd("aggregate", crowd / "votes.csv", "--method", method, "--out", tmp_path / "run")
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["method"] == "wawa"
-    assert len(list((tmp_path / "run").iterdir())) == 5
+    assert len(list((tmp_path / "run").iterdir())) == 7
 
 
 def test_a_run_leaves_no_rule_of_an_older_run(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:

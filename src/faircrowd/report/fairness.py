@@ -36,7 +36,7 @@ def fair_lines(certificate: Certificate) -> list[tuple[str, str]]:
     proof = (
         f"no labels {kind} are better"
         if c.optimal
-        else f"no labels within epsilon gain more than {c.optimality_gap:.2g}"
+        else f"no labels within epsilon gain more than {max(c.optimality_gap, 0):.2g}"
     )
     lines.append(("proof", f"{proof} (bound {c.bound:.6f}, {c.objective} {c.value:.6f}; {c.solver})"))
     moved = [f"{row['tasks']:,} in group {row['group']} from {row['before']} to {row['after']}" for row in c.changes]

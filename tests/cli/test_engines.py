@@ -1,0 +1,181 @@
+"""The engines of the command line: the same files from memory and from disk, and runs that go on."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from faircrowd.engines import choice
+from faircrowd.errors import OptionError
+
+pytest.importorskip("duckdb")
+
+KILLED = """
+import os, signal, sys
+from faircrowd.aggregate.em import watch_rounds
+from faircrowd.cli.app import run
+with watch_rounds(lambda number, *_: os.kill(os.getpid(), signal.SIGKILL) if number == 6 else None):
+    run(sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(3)
+    task, worker = np.divmod(rng.permutation(400 * 12), 12)
+    truth, skill = rng.integers(0, 3, 400), rng.uniform(0.4, 0.9, 12)
+    label = np.where(rng.random(task.size) < skill[worker], truth[task], rng.integers(0, 3, task.size))
+    path = tmp_path / "votes.parquet"
+    table = pa.table({"task": task, "worker": worker, "label": label, "group": np.array(["x", "y"])[task % 2]})
+    pa.parquet.write_table(table.slice(0, 3000), path, row_group_size=500)
+    return path
+
+
+def run(*arguments: Any, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "faircrowd", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done
+
+
+def assert_same_files(first: Path, second: Path) -> None:
+    names = sorted(path.name for path in first.iterdir())
+    assert names == sorted(path.name for path in second.iterdir())
+    for name in ("labels.csv", "workers.csv", "rule.json", "model.json", "summary.json"):
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+    certificates = [json.loads((folder / "certificate.json").read_text(encoding="utf-8")) for folder in (first, second)]
+    for certificate in certificates:
+        certificate.pop("seconds")
+    assert certificates[0] == certificates[1]
+    with np.load(first / "model.npz") as ours, np.load(second / "model.npz") as theirs:
+        assert ours.files == theirs.files
+        for name in ours.files:
+            np.testing.assert_array_equal(ours[name], theirs[name])
+
+
+def fair(votes: Path, out: Path, *more: Any) -> list[Any]:
+    options = ["--group", "group", "--epsilon", "0.03", "--by-group", "--no-report", "--n-iter", "12", "--tol", "-1"]
+    return ["aggregate", votes, "--out", out, *options, *more]
+
+
+def test_stream_writes_the_files_of_memory(votes: Path, tmp_path: Path) -> None:
+    run(*fair(votes, tmp_path / "memory", "--engine", "memory"))
+    done = run(*fair(votes, tmp_path / "stream", "--engine", "stream", "--memory-limit", "300MB"))
+    assert done.stderr == ""
+    assert_same_files(tmp_path / "memory", tmp_path / "stream")
+
+
+@pytest.mark.parametrize("method", ["majority", "wawa", "zero-based", "one-coin", "glad"])
+def test_every_method_streams(votes: Path, tmp_path: Path, method: str) -> None:
+    from faircrowd.cli.fitting import make_model
+    from faircrowd.engines.disk import read_votes_on_disk
+    from faircrowd.votes import read_votes
+
+    models = [make_model(method, {}).fit(read(votes)) for read in (read_votes, read_votes_on_disk)]
+    np.testing.assert_array_equal(models[0].posterior_.values, models[1].posterior_.values)
+
+
+def test_a_killed_run_goes_on_to_the_same_bits(votes: Path, tmp_path: Path) -> None:
+    run(*fair(votes, tmp_path / "whole", "--engine", "memory"))
+    arguments = [*map(str, fair(votes, tmp_path / "killed", "--engine", "stream"))]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}  # what a killed process leaves goes with the test
+    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], env=environment)
+    assert killed.returncode == -9
+    assert [path.name for path in (tmp_path / "killed").iterdir()] == ["checkpoint.npz"]
+    with np.load(tmp_path / "killed" / "checkpoint.npz") as kept:
+        assert kept["history"].size == 5
+    other = run(*fair(votes, tmp_path / "killed", "--resume", "--ties", "last"), code=2)
+    assert "is of other votes or options" in other.stderr
+    run(*fair(votes, tmp_path / "killed", "--resume"))  # in memory: the engine leaves no trace
+    assert_same_files(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_a_run_that_goes_on_repeats_no_round_but_the_last(votes: Path, tmp_path: Path) -> None:
+    from faircrowd import DawidSkene
+    from faircrowd.aggregate.checkpoint import Checkpoint, fingerprint
+    from faircrowd.aggregate.em import keep_rounds, watch_rounds
+    from faircrowd.votes import read_votes
+
+    table, path, rounds = read_votes(votes), tmp_path / "kept.npz", list[int]()
+    with keep_rounds(Checkpoint(path, fingerprint(table), resume=False)):
+        whole = DawidSkene(tol=1e-6).fit(table)
+    with keep_rounds(Checkpoint(path, fingerprint(table), resume=True)), watch_rounds(lambda n, *_: rounds.append(n)):
+        again = DawidSkene(tol=1e-6).fit(table)
+    assert rounds == [whole.n_iter_]
+    assert again.loss_history_ == whole.loss_history_
+    assert again.converged_
+    np.testing.assert_array_equal(again.posterior_.values, whole.posterior_.values)
+    for ours, theirs in zip(again._shown, whole._shown, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_broken_checkpoint_is_one_line(votes: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "checkpoint.npz").write_bytes(b"PK\x03\x04 no more")
+    assert "cannot be read" in run("aggregate", votes, "--out", tmp_path / "out", "--resume", code=2).stderr
+    assert "in rounds" in run("aggregate", votes, "--out", tmp_path, "--resume", "--method", "wawa", code=2).stderr
+
+
+def test_the_choice_is_said(votes: Path, tmp_path: Path) -> None:
+    rows = pa.concat_tables([pa.parquet.read_table(votes)] * 700)
+    pa.parquet.write_table(rows, tmp_path / "many.parquet")
+    arguments = [
+        "aggregate",
+        tmp_path / "many.parquet",
+        "--method",
+        "majority",
+        "--no-report",
+        "--memory-limit",
+        "100MB",
+    ]
+    done = run(*arguments, "--out", tmp_path / "out")
+    assert done.stderr.startswith("engine stream: reading ")
+    assert done.stderr.count("\n") == 1
+    notes = json.loads(run(*arguments, "--out", tmp_path / "out", "--json").stdout)["notes"]
+    assert any(note.startswith("engine stream: ") for note in notes)
+    assert run("aggregate", votes, "--out", tmp_path / "out", "--memory-limit", "100MB").stderr == ""
+
+
+def test_options_are_checked(votes: Path, tmp_path: Path) -> None:
+    common = ["aggregate", votes, "--out", tmp_path / "out"]
+    assert "use one of 'auto', 'memory', 'stream'" in run(*common, "--engine", "streem", code=2).stderr
+    assert "--memory-limit is for" in run(*common, "--engine", "memory", "--memory-limit", "1GB", code=2).stderr
+    assert "at least 100MB" in run(*common, "--memory-limit", "2", code=2).stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_choice_goes_by_size_and_free_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "votes.parquet"
+    pa.parquet.write_table(pa.table({"task": np.zeros(1_000_000, dtype=np.int8)}), path)
+    assert choice.choose_engine(path, 10**9).engine == "memory"
+    assert choice.choose_engine(path, 10**7).engine == "stream"
+    monkeypatch.setattr(choice, "free_memory", lambda: 10**7)
+    assert choice.choose_engine(path).engine == "stream"
+    assert choice.choose_engine(tmp_path / "none.csv").engine == "memory"
+    monkeypatch.setattr(choice.importlib.util, "find_spec", lambda name: None)
+    without = choice.choose_engine(path)
+    assert (without.engine, without.is_news) == ("memory", True)
+    assert "faircrowd[stream]" in without.why
+
+
+@pytest.mark.parametrize(("text", "size"), [("2GB", 2 * 10**9), ("1.5 gib", 3 << 29), ("300m", 3 * 10**8)])
+def test_sizes(text: str, size: int) -> None:
+    assert choice.parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-2GB", "2XB", "1e9", "99MB", "٢GB"])
+def test_no_sizes(text: str) -> None:
+    with pytest.raises(OptionError, match="at least 100MB"):
+        choice.parse_size(text)
+
+
+def test_free_memory_is_some() -> None:
+    assert 0 < choice.free_memory() < 1 << 50
