@@ -10,6 +10,8 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Atoms", "merge"]
 
+_SAMPLE = 4096
+
 
 class Atoms(NamedTuple):
     """Tasks merged by group and gains; merging loses nothing.
@@ -37,9 +39,11 @@ def merge(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64]
     mass = np.ones(n_tasks) if weights is None else weights
     keys = np.empty(n_tasks, dtype=np.uint64)
     _row_keys(gains, group, keys)
-    sample = keys if n_tasks <= 4096 else keys[:: n_tasks // 4096]
-    if n_tasks > 4096 and np.unique(sample).size > 0.9 * sample.size:
-        return Atoms(gains, mass, group, None)
+    if n_tasks > _SAMPLE:
+        # A sample of keys, not of rows: all copies of a row are in it or none, in whatever order rows come.
+        sample = keys[keys % np.uint64(n_tasks // _SAMPLE) == 0]
+        if np.unique(sample).size > 0.9 * sample.size:
+            return Atoms(gains, mass, group, None)
     _, first, of_task = np.unique(keys, return_index=True, return_inverse=True)
     if not _same(gains, group, first, of_task):  # two different rows with one key: as good as never
         return Atoms(gains, mass, group, None)

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numba
 import numpy as np
 
 from faircrowd.errors import InputError
@@ -10,6 +11,7 @@ from faircrowd.fair.atoms import Atoms
 from faircrowd.fair.dual import dual_value
 from faircrowd.fair.objective import Gain, expected_f1, f1_bound
 from faircrowd.fair.problem import Problem, Tally
+from faircrowd.fair.reading import label_codes, read_posterior
 from faircrowd.votes.naming import value_names
 from faircrowd.votes.vocabulary import Codes
 
@@ -110,8 +112,6 @@ class Certificate:
         InputError
             If a number differs from the certificate's by more than ``tolerance``, or the bound is below the value.
         """
-        from faircrowd.fair.problem import label_codes, read_posterior
-
         problem = read_posterior(posterior, sensitive_features, sample_weight=sample_weight)
         codes = label_codes(problem, labels)
         gain = Gain(self.objective, np.asarray(self.gain_matrix), np.asarray(self.gain_offset))
@@ -194,13 +194,26 @@ def certify(
 
 
 def _value(problem: Problem, gain: Gain, labels: Codes) -> float:
-    return expected_f1(problem, labels) if gain.name == "f1" else _mean(problem, gain.of(problem.posterior), labels)
+    if gain.name == "f1":
+        return expected_f1(problem, labels)
+    weights = np.empty(0) if problem.weights is None else problem.weights
+    total = labels.size if problem.weights is None else weights.sum()
+    return float(_gained(problem.posterior, labels, weights, gain.matrix, gain.offset) / total)
 
 
-def _mean(problem: Problem, worth: Any, labels: Codes) -> float:
-    return float(
-        np.average(np.take_along_axis(worth, labels[:, None].astype(np.int64), axis=1)[:, 0], weights=problem.weights)
-    )
+@numba.njit(cache=True, nogil=True)
+def _gained(posterior: Any, labels: Any, weights: Any, matrix: Any, offset: Any) -> Any:
+    """Add up what labels gain, with no array of gains; compensated, so that long sums keep their digits."""
+    total, lost = 0.0, 0.0
+    for i in range(labels.size):
+        gain = offset[labels[i]]
+        for k in range(matrix.shape[0]):
+            gain += posterior[i, k] * matrix[k, labels[i]]
+        term = (weights[i] * gain if weights.size else gain) - lost
+        new = total + term
+        lost = (new - total) - term
+        total = new
+    return total
 
 
 def _named(groups: list[str], classes: list[str], rates: Any) -> dict[str, dict[str, float]]:

@@ -13,7 +13,8 @@ from faircrowd.fair.frontier import Solution, sweep
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.rule import thresholds_of
-from faircrowd.fair.threshold import best_counts, relaxed_split
+from faircrowd.fair.sides import best_counts, new_cache, value_of
+from faircrowd.fair.threshold import relaxed_split
 
 __all__ = ["Choice", "choices"]
 
@@ -59,7 +60,7 @@ def choices(problem: Problem, gain: Gain, epsilons: Sequence[float], random_stat
 
 def _counted(problem: Problem, gain: Gain, epsilons: Sequence[float], random_state: int) -> list[Choice]:
     found = sort_groups(problem, gain, random_state)
-    sizes = np.array([side.gains.size for side in found.sides])
+    sizes = np.array([side.costs.size for side in found.sides])
     own = np.array([side.own for side in found.sides])
     made = []
     for epsilon in epsilons:
@@ -70,7 +71,7 @@ def _counted(problem: Problem, gain: Gain, epsilons: Sequence[float], random_sta
         moved = np.zeros((2, 2, 2))
         moved[:, 0, 1], moved[:, 1, 0] = np.maximum(counts - own, 0), np.maximum(own - counts, 0)
         moved[:, 1, 1], moved[:, 0, 0] = np.minimum(counts, own), sizes - np.maximum(counts, own)
-        value = found.base + sum(float(side.values[c]) for side, c in zip(found.sides, counts, strict=True))
+        value = found.base + sum(value_of(side, c, new_cache()) for side, c in zip(found.sides, counts, strict=True))
         thresholds = thresholds_of(prices, gain.matrix, gain.offset)
         made.append(Choice(epsilon, gap_of(rates), value, rates, moved, thresholds))
     return made

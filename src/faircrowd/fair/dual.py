@@ -9,6 +9,7 @@ The smallest such bound equals the value of the best labelling with a coin. For 
 :math:`\mathcal M(\beta)`.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -20,8 +21,12 @@ from faircrowd.fair.atoms import Atoms
 __all__ = ["best_labels", "dual_value", "margins", "prices_of", "smoothed_multipliers"]
 
 _TEMPERATURES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
+_SAMPLED = _TEMPERATURES[:5]
 _WARM = (1e-3, 3e-4)
-_SAMPLE = 50_000
+_REACH = (1e-2, 3e-3)
+"""At these temperatures, how near to each other labels must be to change places: ten temperatures."""
+
+_SAMPLE = 20_000
 
 
 def dual_value(
@@ -35,15 +40,18 @@ def dual_value(
 def best_labels(
     atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64], within: float
 ) -> NDArray[np.bool_]:
-    """Return the labels of each atom whose score is within so much of its best."""
+    """Return the labels of each atom whose score is within so much of its best.
+
+    ``within`` is in units of multipliers, as is the error of those: a group's scores err by it over the group's share.
+    """
     scores = atoms.gains - prices_of(multipliers, group_mass)[atoms.group]
-    return np.asarray(scores >= scores.max(axis=1, keepdims=True) - within)
+    widths = within / (group_mass / group_mass.sum())
+    return np.asarray(scores >= scores.max(axis=1, keepdims=True) - widths[atoms.group][:, None])
 
 
-def margins(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return by how much the best label of each row beats the second."""
-    top = np.partition(scores, -2, axis=1)[:, -2:]
-    return np.asarray(top[:, 1] - top[:, 0])
+def margins(atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Return by how much the best label of each atom beats the second, and the best label."""
+    return _margins(atoms.gains, atoms.group, prices_of(multipliers, group_mass))  # type: ignore[no-any-return]
 
 
 def smoothed_multipliers(
@@ -51,36 +59,81 @@ def smoothed_multipliers(
 ) -> NDArray[np.float64]:
     """Minimise the dual with the maximum softened, at falling temperatures; the result is near the true minimum.
 
-    From a good ``start``, such as the multipliers of a near epsilon, only the lowest temperatures are needed.
+    High temperatures need a sample only. At low ones most atoms have a label that small changes of the multipliers
+    do not touch: they are counted once, and the rest is summed over in each step. From a good ``start``, such as the
+    multipliers of a near epsilon, only the lowest temperatures are needed.
     """
+    n_groups = group_mass.size
+    multipliers = np.zeros((n_groups, atoms.gains.shape[1])) if start is None else start
+    fixed = np.zeros_like(multipliers)
+    if atoms.mass.size <= _SAMPLE:
+        for temperature in _TEMPERATURES if start is None else _WARM:
+            multipliers = _descend(atoms, group_mass, group_mass, fixed, epsilon, temperature, multipliers)
+        return multipliers
+    few, few_mass = _sampled(atoms, n_groups)
+    for temperature in _SAMPLED if start is None else _WARM[:1]:
+        multipliers = _descend(few, few_mass, group_mass, fixed, epsilon, temperature, multipliers)
+    for temperature, reach in zip(_WARM, _REACH, strict=True):
+        near, fixed = _near(atoms, group_mass, multipliers, reach)
+        multipliers = _descend(near, group_mass, group_mass, fixed, epsilon, temperature, multipliers)
+    return multipliers
+
+
+def _sampled(atoms: Atoms, n_groups: int) -> tuple[Atoms, NDArray[np.float64]]:
+    """Take an even sample of each group; small groups whole."""
+    order = np.argsort(atoms.group, kind="stable")
+    bounds = np.searchsorted(atoms.group[order], np.arange(n_groups + 1))
+    each = max(_SAMPLE // n_groups, 1)
+    chosen = [order[a : b : max((b - a) // each, 1)] for a, b in pairwise(bounds)]
+    rows = np.concatenate(chosen)
+    few = Atoms(atoms.gains[rows], atoms.mass[rows], atoms.group[rows], None)
+    return few, np.bincount(few.group, weights=few.mass, minlength=n_groups).astype(np.float64)
+
+
+def _near(
+    atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64], reach: float
+) -> tuple[Atoms, NDArray[np.float64]]:
+    """Return the atoms whose best labels are near each other, and the rates of the labels of all others."""
+    margin, best = margins(atoms, group_mass, multipliers)
+    shares = group_mass / group_mass.sum()
+    is_near = margin * shares[atoms.group] <= reach
+    rows, others = np.flatnonzero(is_near), np.flatnonzero(~is_near)
+    cell = atoms.group[others].astype(np.int64) * multipliers.shape[1] + best[others]
+    fixed = np.bincount(cell, weights=atoms.mass[others], minlength=multipliers.size).reshape(multipliers.shape)
+    return Atoms(atoms.gains[rows], atoms.mass[rows], atoms.group[rows], None), fixed / group_mass[:, None]
+
+
+def _descend(
+    atoms: Atoms,
+    mass: NDArray[np.float64],
+    group_mass: NDArray[np.float64],
+    fixed: NDArray[np.float64],
+    epsilon: float,
+    temperature: float,
+    start: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Minimise the softened dual of atoms, with the rates ``fixed`` of others, from a start."""
     from scipy.optimize import minimize
 
-    n_groups, n_classes = group_mass.size, atoms.gains.shape[1]
+    n_groups, n_classes = start.shape
     shares = group_mass / group_mass.sum()
-    free = np.zeros((n_groups - 1) * n_classes) if start is None else start[:-1].ravel()
-    stride = max(atoms.mass.size // _SAMPLE, 1)
-    few = Atoms(atoms.gains[::stride], atoms.mass[::stride], atoms.group[::stride], None)
-    few_mass = np.bincount(few.group, weights=few.mass, minlength=n_groups).astype(np.float64)
-    if (few_mass == 0).any():
-        stride, few, few_mass = 1, atoms, group_mass
 
     def spread(x: NDArray[np.float64]) -> NDArray[np.float64]:
         rows = x.reshape(n_groups - 1, n_classes)
         return np.vstack([rows, -rows.sum(axis=0)])
 
-    for temperature in _TEMPERATURES if start is None else _WARM:
-        sampled = stride > 1 and temperature > 1e-3
-        here, mass = (few, few_mass) if sampled else (atoms, group_mass)
+    def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        multipliers = spread(x)
+        prices = multipliers / shares[:, None]
+        value, rates = _soft(atoms.gains, atoms.mass, atoms.group, mass, prices, temperature, shares)
+        soft = np.sqrt(multipliers**2 + (0.1 * temperature) ** 2)
+        gradient = -rates - fixed + epsilon / 2 * multipliers / soft
+        whole = value - float((fixed * multipliers).sum()) + epsilon / 2 * float(soft.sum())
+        return whole, (gradient[:-1] - gradient[-1]).ravel()
 
-        def loss(x: NDArray[np.float64], here: Atoms = here, mass: Any = mass, t: float = temperature) -> Any:
-            multipliers = spread(x)
-            value, rates = _soft(here.gains, here.mass, here.group, mass, multipliers / shares[:, None], t, shares)
-            soft = np.sqrt(multipliers**2 + (0.1 * t) ** 2)
-            gradient = -rates + epsilon / 2 * multipliers / soft
-            return value + epsilon / 2 * soft.sum(), (gradient[:-1] - gradient[-1]).ravel()
-
-        free = minimize(loss, free, method="L-BFGS-B", jac=True, options={"maxiter": 200, "gtol": 1e-7}).x
-    return spread(free)
+    first = start[:-1].ravel()
+    found = minimize(loss, first, method="L-BFGS-B", jac=True, options={"maxiter": 100, "gtol": 1e-6})
+    return spread(found.x)
 
 
 def prices_of(multipliers: NDArray[np.float64], group_mass: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -118,10 +171,26 @@ def _soft(gains: Any, mass: Any, group: Any, group_mass: Any, prices: Any, tempe
             top = max(top, score[k])
         sum_ = 0.0
         for k in range(n_classes):
-            score[k] = np.exp((score[k] - top) / scale)
+            away = (score[k] - top) / scale
+            score[k] = np.exp(away) if away > -40.0 else 0.0
             sum_ += score[k]
         part = mass[j] / group_mass[a]
         total += part * (shares[a] * top + temperature * np.log(sum_))
         for k in range(n_classes):
             rates[a, k] += part * score[k] / sum_
     return total, rates
+
+
+@numba.njit(cache=True, nogil=True)
+def _margins(gains: Any, group: Any, prices: Any) -> Any:
+    margin, label = np.empty(gains.shape[0]), np.empty(gains.shape[0], np.int32)
+    for j in range(gains.shape[0]):
+        best, second, at = -np.inf, -np.inf, 0
+        for k in range(gains.shape[1]):
+            score = gains[j, k] - prices[group[j], k]
+            if score > best:
+                best, second, at = score, best, k
+            elif score > second:
+                second = score
+        margin[j], label[j] = best - second, at
+    return margin, label

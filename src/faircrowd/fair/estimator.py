@@ -12,7 +12,8 @@ from faircrowd.errors import InputError, NotFittedError, OptionError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.make import FairResult, solve_problem
-from faircrowd.fair.problem import Problem, check_groups, read_posterior
+from faircrowd.fair.problem import Problem
+from faircrowd.fair.reading import check_groups, read_posterior
 from faircrowd.fair.rule import FairRule
 from faircrowd.votes import VoteTable, as_votes
 

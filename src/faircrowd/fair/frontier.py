@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +13,8 @@ from faircrowd.fair.binary import sort_groups
 from faircrowd.fair.objective import Gain, expected_f1
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.relaxed import solve_relaxed
+from faircrowd.fair.sides import flip_path, rate_of
 from faircrowd.fair.solve import solve
-from faircrowd.fair.threshold import Side
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Frontier", "FrontierPoint", "Solution", "sweep", "trace_frontier"]
@@ -81,26 +80,27 @@ def trace_frontier(problem: Problem, gain: Gain, random_state: int) -> Frontier:
 
 
 def _exact(problem: Problem, gain: Gain, random_state: int) -> Frontier:
+    # The groups are sorted anew: kept from the labels, they would take as much memory as half the posterior.
     found = sort_groups(problem, gain, random_state)
     zero, one = found.sides
-    own = one.rates[one.own] - zero.rates[zero.own]
+    own = rate_of(one, one.own) - rate_of(zero, zero.own)
     falls, rises = (one, zero) if own > 0 else (zero, one)
-    if gain.is_accuracy:
-        gap, value, changed, _ = _path(falls, rises, abs(own), falls.values, rises.values)
-        value += found.base
-        return Frontier(gap, value, changed, value, 0.0, exact=True)
-    right = [_accuracy_gained(side, gain) for side in (falls, rises)]
-    gap, value, changed, accuracy = _path(falls, rises, abs(own), *right)
-    accuracy += float(np.average(problem.posterior[:, 0], weights=problem.weights))
+    gap, value, changed, marked = flip_path(falls, rises, abs(own))
+    accuracy = value + found.base
+    if not gain.is_accuracy:
+        accuracy = _accuracy_gained(value, marked, gain)
+        accuracy += float(np.average(problem.posterior[:, 0], weights=problem.weights))
     return Frontier(gap, value + found.base, changed, accuracy, 0.0, exact=True)
 
 
-def _accuracy_gained(side: Side, gain: Gain) -> NDArray[np.float64]:
-    """Return what marking the best so many tasks adds to the accuracy; their posterior follows from their gain."""
+def _accuracy_gained(value: NDArray[np.float64], marked: NDArray[np.float64], gain: Gain) -> NDArray[np.float64]:
+    """Return what labels 1 add to the accuracy, from what they add to the objective, and the share of tasks marked.
+
+    A label 1 gains ``rise * p + start`` here and ``2 * p - 1`` there.
+    """
     (lose, gone), (miss, hit) = gain.matrix
-    rise = (hit - miss) - (gone - lose)
-    p = (side.gains - (gone - lose) - (gain.offset[1] - gain.offset[0])) / rise if rise else np.nan
-    return np.concatenate([[0.0], np.cumsum(side.share * np.diff(side.rates) * (2 * p - 1))])
+    rise, start = (hit - miss) - (gone - lose), (gone - lose) + (gain.offset[1] - gain.offset[0])
+    return 2 * (value - start * marked) / rise - marked if rise else np.full(value.size, np.nan)
 
 
 class Solution(NamedTuple):
@@ -164,35 +164,3 @@ def sweep(
 def _epsilons(problem: Problem, labels: Codes) -> list[float]:
     widest = float(np.ptp(problem.rates(labels), axis=0).max())
     return [float(epsilon) for epsilon in np.linspace(widest, 0.0, _POINTS)]
-
-
-@numba.njit(cache=True, nogil=True)
-def _path(falls: Any, rises: Any, gap: float, right_f: Any, right_r: Any) -> Any:
-    """Flip labels in the order of their cost a unit of gap, until there is no gap.
-
-    ``right_f`` and ``right_r`` hold what marking the best tasks of each group adds to the accuracy. Invariant: the
-    labels flipped so far are the cheapest ones, so gap and value are a point of the frontier.
-    """
-    most = falls.own + rises.gains.size - rises.own + 1
-    gaps, values, changed, right = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
-    f, r, n = falls.own, rises.own, 0
-    gaps[0], values[0], changed[0], right[0] = gap, falls.values[f] + rises.values[r], 0.0, right_f[f] + right_r[r]
-    while gaps[n] > 0.0 and n + 1 < most:
-        cost_f = falls.share * falls.gains[f - 1] if f > 0 else np.inf
-        cost_r = -rises.share * rises.gains[r] if r < rises.gains.size else np.inf
-        if cost_f < cost_r or (cost_f == cost_r and falls.share <= rises.share):
-            f -= 1
-        else:
-            r += 1
-        n += 1
-        gaps[n] = falls.rates[f] - rises.rates[r]
-        values[n] = falls.values[f] + rises.values[r]
-        changed[n] = changed[n - 1] + 1.0
-        right[n] = right_f[f] + right_r[r]
-    if gaps[n] < 0.0:  # the last flip is done in part
-        part = gaps[n - 1] / (gaps[n - 1] - gaps[n])
-        values[n] = values[n - 1] + part * (values[n] - values[n - 1])
-        right[n] = right[n - 1] + part * (right[n] - right[n - 1])
-        changed[n] = changed[n - 1] + part
-        gaps[n] = 0.0
-    return gaps[: n + 1], values[: n + 1], changed[: n + 1], right[: n + 1]

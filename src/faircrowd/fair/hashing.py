@@ -23,18 +23,26 @@ def task_keys(tasks: Vocabulary, codes: NDArray[np.int64], random_state: int) ->
     An id counts as its text, so that the integer 7 and the text "7" have the same key on every engine.
     """
     chosen = tasks.take(codes)
+    keys, seed = np.empty(len(chosen), dtype=np.uint64), np.uint64(random_state % 2**64)
     if chosen.is_mixed:
-        texts = pa.array([str(value) for value in chosen.to_list()], type=pa.large_string())
+        # Where types are mixed, 2 and "2" are two tasks.
+        texts = pa.array([_text(value) for value in chosen.to_list()], type=pa.large_string())
+    elif pa.types.is_int64(chosen.values.type) and len(chosen) and (numbers := chosen.values.to_numpy()).min() >= 0:
+        _hash_numbers(numbers, seed, keys)
+        return keys
     else:
         texts = chosen.values.cast(pa.large_string())
     if len(texts) == 0:
-        return np.empty(0, dtype=np.uint64)
+        return keys
     offsets = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     data = texts.buffers()[2]
     characters = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
-    keys = np.empty(len(texts), dtype=np.uint64)
-    _hash(offsets, characters, np.uint64(random_state % 2**64), keys)
+    _hash_texts(offsets, characters, seed, keys)
     return keys
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else f"{type(value).__name__} {value}"
 
 
 def uniforms(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -61,10 +69,39 @@ def _mix(x: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _hash(offsets: Any, characters: Any, seed: Any, keys: Any) -> None:
+def _add(key: Any, character: Any) -> Any:
+    return (key ^ np.uint64(character)) * np.uint64(0x100000001B3)  # FNV-1a
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash_texts(offsets: Any, characters: Any, seed: Any, keys: Any) -> None:
     start = _mix(seed + np.uint64(0x9E3779B97F4A7C15))
     for i in range(keys.size):
         key = np.uint64(0xCBF29CE484222325) ^ start
         for j in range(offsets[i], offsets[i + 1]):
-            key = (key ^ np.uint64(characters[j])) * np.uint64(0x100000001B3)  # FNV-1a
+            key = _add(key, characters[j])
         keys[i] = _mix(key + start)
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash_numbers(numbers: Any, seed: Any, keys: Any) -> None:
+    """Hash the digits of whole numbers; neighbours share all but the last two, and the hash of those they share."""
+    start = _mix(seed + np.uint64(0x9E3779B97F4A7C15))
+    empty = np.uint64(0xCBF29CE484222325) ^ start
+    ten, zero = np.uint64(10), np.uint64(ord("0"))
+    digits = np.empty(20, np.uint8)
+    last, shared = np.uint64(0), empty
+    for i in range(keys.size):
+        number = np.uint64(numbers[i])
+        hundreds = number // np.uint64(100)
+        if hundreds != last:
+            last, rest, n = hundreds, hundreds, 0
+            while rest:
+                digits[n] = zero + rest % ten
+                rest //= ten
+                n += 1
+            shared = empty
+            for j in range(n - 1, -1, -1):
+                shared = _add(shared, digits[j])
+        key = _add(shared, zero + number // ten % ten) if number >= ten else shared
+        keys[i] = _mix(_add(key, zero + number % ten) + start)

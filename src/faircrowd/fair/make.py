@@ -13,7 +13,8 @@ from faircrowd.errors import DataWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.objective import Gain, make_gain
-from faircrowd.fair.problem import Problem, Tally, read_posterior
+from faircrowd.fair.problem import Problem, Tally
+from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solve import Solved, solve
 

@@ -46,7 +46,12 @@ def make_gain(objective: Any, n_classes: int) -> Gain:
         if n_classes != 2:
             raise OptionError(f"objective='f1' is for two classes; there are {n_classes}. Give a matrix of gains.")
         return f1_gain(0.0)
-    matrix = np.asarray(objective, dtype=np.float64)
+    try:
+        matrix = np.asarray(objective, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"objective is accuracy, f1, or a matrix of gains, {n_classes} x {n_classes} numbers; not this."
+        ) from None
     if matrix.shape != (n_classes, n_classes) or not np.isfinite(matrix).all():
         raise OptionError(
             f"A matrix of gains has a row for each true class and a column for each label, {n_classes} x {n_classes} "

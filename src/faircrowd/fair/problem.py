@@ -1,28 +1,19 @@
 """What the solvers are given: posteriors, groups, weights, and what a label gains."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from faircrowd._checks import few
-from faircrowd.aggregate.posterior import choose
-from faircrowd.errors import InputError
 from faircrowd.fair.hashing import task_keys
 from faircrowd.votes import Vocabulary
-from faircrowd.votes.encode import encode
-from faircrowd.votes.facts import find_facts, pandas_array
-from faircrowd.votes.frames import column_of, find_column, frame_of, is_frame
-from faircrowd.votes.groups import groups_of
 from faircrowd.votes.style import Style
-from faircrowd.votes.vocabulary import Codes, as_objects
+from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Problem", "check_groups", "label_codes", "read_posterior"]
-
-_SUM = 1e-6
+__all__ = ["Problem", "Tally"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +78,37 @@ class Problem:
     def ordered(self, rows: NDArray[np.int64], random_state: int, *first: NDArray[Any]) -> NDArray[np.int64]:
         """Order tasks by the given keys; equal ones by more evidence, then by the seeded hash of their ids."""
         evidence = np.zeros(rows.size) if self.evidence is None else -self.evidence[rows]
-        return rows[np.lexsort((task_keys(self.tasks, rows, random_state), evidence, *reversed(first)))]
+        hashes = task_keys(self.tasks, rows, random_state)
+        return rows[np.lexsort((self._kinds(rows), hashes, evidence, *reversed(first)))]
+
+    def first(self, rows: NDArray[np.int64], count: int, random_state: int) -> NDArray[np.int64]:
+        """Return the tasks that ``ordered`` puts first, so many of them, by selection."""
+        if count in (0, rows.size):
+            return rows[:count]
+        chosen = []
+        if self.evidence is not None:
+            more, rows = _select(rows, -self.evidence[rows], count)
+            chosen, count = [more], count - more.size
+        lower, rows = _select(rows, task_keys(self.tasks, rows, random_state), count)
+        rows = rows[np.argsort(self._kinds(rows), kind="stable")]
+        return np.concatenate([*chosen, lower, rows[: count - lower.size]])
+
+    def _kinds(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the type of each id where types are mixed: 2 and "2" have one text, and so one hash."""
+        names = [type(value).__name__ for value in self.tasks.some(rows)] if self.tasks.is_mixed else []
+        return np.array(names) if names else np.zeros(rows.size, dtype=np.int8)
 
     def tally(self, labels: Codes) -> "Tally":
-        """Count the labels, before and after, a group; one pass over the tasks."""
-        weights = np.empty(0) if self.weights is None else self.weights
-        return Tally(*_tally(self.posterior, self.group, self.own, labels, weights, self.n_groups))
+        """Count the labels, before and after, a group."""
+        cells = (self.n_groups, self.n_classes, self.n_classes)
+        counts = np.zeros((4, math.prod(cells)), dtype=np.int64)
+        _count(self.group, self.own, labels, self.n_classes, counts)
+        tasks = counts.sum(axis=0).reshape(cells)
+        mass, weights = tasks.astype(np.float64), np.empty(0)
+        if self.weights is not None:
+            mass, weights = np.zeros(cells), self.weights
+            _weigh(self.group, self.own, labels, weights, mass)
+        return Tally(mass, tasks, np.array(_trust(self.posterior, self.own, labels, weights)))
 
     def group_weights(self) -> NDArray[np.float64]:
         """Weight of each group."""
@@ -137,166 +153,35 @@ class Tally(NamedTuple):
         return float(before), float(after)
 
 
+def _select(rows: NDArray[np.int64], keys: NDArray[Any], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows below the key of this rank, and those at it."""
+    cut = np.partition(keys, count - 1)[count - 1]
+    return rows[keys < cut], rows[keys == cut]
+
+
 @numba.njit(cache=True, nogil=True)
-def _tally(posterior: Any, group: Any, own: Any, labels: Any, weights: Any, n_groups: int) -> Any:
-    n_classes = posterior.shape[1]
-    mass = np.zeros((n_groups, n_classes, n_classes))
-    tasks = np.zeros((n_groups, n_classes, n_classes), np.int64)
-    trust = np.zeros(2)
+def _count(group: Any, own: Any, labels: Any, n_classes: int, counts: Any) -> None:
+    # Four tables in turn: a task need not wait until the last one is written.
     for i in range(group.size):
-        weight = weights[i] if weights.size else 1.0
-        mass[group[i], own[i], labels[i]] += weight
-        tasks[group[i], own[i], labels[i]] += 1
-        trust[0] += weight * posterior[i, own[i]]
-        trust[1] += weight * posterior[i, labels[i]]
-    return mass, tasks, trust
-
-
-def read_posterior(
-    posterior: Any,
-    sensitive_features: Any,
-    *,
-    sample_weight: Any = None,
-    log_posterior: Any = None,
-    evidence: Any = None,
-    ties: str = "first",
-    one_group_will_do: bool = False,
-) -> Problem:
-    """Check a posterior and its groups and bring them together."""
-    tasks, classes, style, values, as_array = _values(posterior)
-    check_posterior(values, tasks)
-    codes, groups = groups_of(tasks, sensitive_features)
-    if not one_group_will_do:
-        check_groups(groups)
-    log_odds = None
-    if log_posterior is not None and values.shape[1] == 2:
-        logs = np.asarray(_values(log_posterior)[3])
-        log_odds = logs[:, 1] - logs[:, 0]
-    return Problem(
-        tasks=tasks,
-        classes=classes,
-        groups=groups,
-        style=style,
-        posterior=values,
-        group=codes,
-        own=choose(values if log_odds is None else np.stack([-log_odds, log_odds], axis=1), ties),
-        weights=_weights(sample_weight, values.shape[0]),
-        log_odds=log_odds,
-        evidence=None if evidence is None else np.asarray(evidence, dtype=np.int64),
-        ties=ties,
-        as_array=as_array,
-    )
-
-
-def label_codes(problem: Problem, labels: Any) -> Codes:
-    """Return the class of each label, in the order of the problem's tasks."""
-    if isinstance(labels, np.ndarray | list):
-        codes, values = encode(labels if isinstance(labels, np.ndarray) else as_objects(labels))
-        place = problem.classes.code_of(values.values)[codes]
-    else:
-        key, (column,) = find_facts(labels, None, None, None)
-        codes, values = encode(column)
-        row = problem.tasks.code_of(key)
-        place = np.full(len(problem.tasks), -1, dtype=np.int32)
-        place[row[row >= 0]] = problem.classes.code_of(values.values)[codes][row >= 0]
-    if place.shape != problem.group.shape or (place < 0).any():
-        raise InputError("Every task needs a label, one of the classes of the posterior.")
-    return place
-
-
-def check_posterior(values: NDArray[np.float64], tasks: Vocabulary) -> None:
-    """Raise unless each row is a probability distribution."""
-    if values.shape[0] == 0 or values.shape[1] < 2:
-        raise InputError(
-            f"A posterior needs at least one task and two classes; got {values.shape[0]} x {values.shape[1]}."
-        )
-    row = _first_bad(values)
-    if row < 0:
-        return
-    name, bad = few(tasks.some([row])), values[row]
-    if not np.isfinite(bad).all() or (bad < 0).any():
-        raise InputError(f"The posterior of task {name} holds {bad[~(bad >= 0)][0]}; probabilities are from 0 to 1.")
-    raise InputError(f"The posterior of task {name} sums to {bad.sum():.6g}, not to 1; normalise its row.")
-
-
-def check_groups(groups: Vocabulary) -> None:
-    """Raise unless there are two groups to compare."""
-    if len(groups) < 2:
-        raise InputError(
-            f"Parity compares groups, and all tasks are of group {few(groups.to_list())}; "
-            "give the column that tells them apart."
-        )
+        counts[i & 3, (group[i] * n_classes + own[i]) * n_classes + labels[i]] += 1
 
 
 @numba.njit(cache=True, nogil=True)
-def _first_bad(values: Any) -> int:
-    for i in range(values.shape[0]):
-        total = 0.0
-        for k in range(values.shape[1]):
-            if not values[i, k] >= 0.0:
-                return i
-            total += values[i, k]
-        if not abs(total - 1.0) <= _SUM:
-            return i
-    return -1
+def _weigh(group: Any, own: Any, labels: Any, weights: Any, mass: Any) -> None:
+    for i in range(group.size):
+        mass[group[i], own[i], labels[i]] += weights[i]
 
 
-def _values(posterior: Any) -> tuple[Vocabulary, Vocabulary, Style, NDArray[np.float64], bool]:
-    if is_frame(posterior):
-        frame = frame_of(posterior)
-        native = frame.to_native()
-        if frame.implementation.is_pandas() and "task" not in frame.columns:
-            tasks = encode_in_order(native.index)
-            classes = Vocabulary.of(native.columns.tolist())
-            style = Style("pandas", {"task": native.index.dtype, "label": native.columns.dtype})
-            return tasks, classes, style, _floats(native.to_numpy()), False
-        key = find_column("task", list(frame.columns), where="the posterior")
-        names = [name for name in frame.columns if name != key]
-        tasks = encode_in_order(column_of(frame, key))
-        return (
-            tasks,
-            Vocabulary.of(names),
-            Style(frame.implementation.value),
-            _floats(frame.select(*names).to_numpy()),
-            False,
-        )
-    values = _floats(np.asarray(posterior))
-    if values.ndim != 2:
-        raise InputError(f"A posterior is a frame or an array of tasks x classes; got shape {values.shape}.")
-    tasks, classes = (Vocabulary(pa.array(np.arange(n))) for n in values.shape)
-    return tasks, classes, Style(), values, True
-
-
-def encode_in_order(column: Any) -> Vocabulary:
-    """Return ids as a vocabulary in their own order; they must differ and none may be missing."""
-    if hasattr(column, "to_series"):  # the index of a pandas frame
-        column = pandas_array(column)
-    codes, values = encode(column)
-    if codes.size and codes.min() < 0:
-        raise InputError("The posterior has rows without a task id.")
-    if len(values) < codes.size:
-        twice = np.flatnonzero(np.bincount(codes) > 1)
-        raise InputError(
-            f"The posterior has several rows for {few(values.some(twice[:5]), twice.size)}; a task has one."
-        )
-    return values.take(codes)
-
-
-def _floats(values: Any) -> NDArray[np.float64]:
-    try:
-        return np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("A posterior holds numbers only; a column holds something else.") from None
-
-
-def _weights(given: Any, n_tasks: int) -> NDArray[np.float64] | None:
-    if given is None:
-        return None
-    weights = np.asarray(given, dtype=np.float64)
-    if weights.shape != (n_tasks,):
-        raise InputError(
-            f"sample_weight needs one number for each of the {n_tasks:,} tasks; got shape {weights.shape}."
-        )
-    if not (weights > 0).all() or not np.isfinite(weights).all():
-        raise InputError("sample_weight must be positive; leave tasks that should not count out.")
-    return None if (weights == weights[0]).all() else weights
+@numba.njit(cache=True, nogil=True)
+def _trust(posterior: Any, own: Any, labels: Any, weights: Any) -> Any:
+    """Add up the posterior of own labels and of labels; block by block, so that long sums keep their digits."""
+    before, after = 0.0, 0.0
+    for start in range(0, own.size, 1024):
+        block_before, block_after = 0.0, 0.0
+        for i in range(start, min(start + 1024, own.size)):
+            weight = weights[i] if weights.size else 1.0
+            block_before += weight * posterior[i, own[i]]
+            block_after += weight * posterior[i, labels[i]]
+        before += block_before
+        after += block_after
+    return before, after

@@ -15,6 +15,8 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Program", "solve_program"]
 
+_TOLERANCE = 1e-10
+
 
 class Program(NamedTuple):
     """A solution: what fraction of each atom gets each label, and the multipliers of the rates."""
@@ -31,8 +33,8 @@ def solve_program(
     decided: NDArray[np.float64],
     group_mass: NDArray[np.float64],
     epsilon: float,
-) -> Program:
-    """Solve the program over the atoms that are left.
+) -> Program | None:
+    """Solve the program over the atoms that are left; None if there is no solution.
 
     Parameters
     ----------
@@ -66,9 +68,10 @@ def solve_program(
         b_eq=np.ones(mass.size) if mass.size else None,
         bounds=[(0, None)] * n_pairs + [(None, None)] * n_classes,
         method="highs",
+        options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
     )
     if found.status != 0:
-        raise RuntimeError(f"HiGHS: {found.message}")
+        return None
     fractions = np.zeros(allowed.shape)
     fractions[atom, label] = np.clip(np.asarray(found.x)[:n_pairs], 0.0, 1.0)
     if mass.size:

@@ -22,17 +22,26 @@ _WIDTHS = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1, np.inf)
 
 def round_counts(atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed, epsilon: float) -> NDArray[np.int64]:
     """Return how many tasks of each atom get each label, shape (n_atoms, n_classes)."""
-    real = atoms.mass[:, None] * relaxed.fractions
+    n_atoms, n_classes = relaxed.fractions.shape
+    best = np.argmax(relaxed.fractions, axis=1)
+    counts = np.zeros((n_atoms, n_classes), dtype=np.int64)
+    counts[np.arange(n_atoms), best] = np.rint(atoms.mass).astype(np.int64)
+    cell = atoms.group.astype(np.int64) * n_classes + best
+    totals = np.bincount(cell, weights=atoms.mass, minlength=group_mass.size * n_classes).astype(np.float64)
+    totals = totals.reshape(-1, n_classes)
+    # Few atoms are split between labels.
+    mixed = np.flatnonzero(relaxed.fractions.max(axis=1) < 1.0)
+    real = atoms.mass[mixed, None] * relaxed.fractions[mixed]
     whole = np.rint(real)
-    split = np.abs(real - whole).max(axis=1) > _WHOLE
-    counts = whole.astype(np.int64)
-    totals = np.zeros((group_mass.size, real.shape[1]))
-    np.add.at(totals, atoms.group, real)
+    np.add.at(totals, atoms.group[mixed], real - counts[mixed])
+    counts[mixed] = whole.astype(np.int64)
+    split = np.zeros(n_atoms, dtype=bool)
+    split[mixed] = np.abs(real - whole).max(axis=1) > _WHOLE
     if not split.any():
         return counts
     prices = prices_of(relaxed.multipliers, group_mass)
     targets = _targets(totals, group_mass, prices, epsilon)
-    margin = margins(atoms.gains - prices[atoms.group])
+    margin, _ = margins(atoms, group_mass, relaxed.multipliers)
     for a in range(group_mass.size):
         members = atoms.group == a
         for width in _WIDTHS:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from faircrowd._checks import check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.fair.hashing import draw, task_keys, uniforms
-from faircrowd.fair.problem import Problem, read_posterior
+from faircrowd.fair.problem import Problem
+from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.sql import case_expression
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.naming import value_name
@@ -66,8 +67,13 @@ class FairRule:
 
     @property
     def thresholds(self) -> NDArray[np.float64] | None:
-        """Two classes: the posterior of the second above which a group's task gets it; None for more classes."""
-        return thresholds_of(self.prices, self.gain_matrix, self.gain_offset) if len(self.classes) == 2 else None
+        """Two classes: the posterior of the second above which a group's task gets it.
+
+        None for more classes, and for gains by which the second class is not worth more the surer it is.
+        """
+        if len(self.classes) != 2 or _slope(self.gain_matrix) <= 0:
+            return None
+        return thresholds_of(self.prices, self.gain_matrix, self.gain_offset)
 
     def scores(self, posterior: NDArray[np.float64], group: Codes) -> NDArray[np.float64]:
         """Return the score of each task and class."""
@@ -260,10 +266,14 @@ def thresholds_of(
 ) -> NDArray[np.float64]:
     """Two classes: return the posterior of the second above which a group's task gets it."""
     # Label 1 wins where p (M11 - M10) + (1 - p)(M01 - M00) + b1 - b0 > price1 - price0.
-    slope_1 = gain_matrix[1, 1] - gain_matrix[1, 0]
-    slope_0 = gain_matrix[0, 1] - gain_matrix[0, 0]
-    away = prices[:, 1] - prices[:, 0] - (gain_offset[1] - gain_offset[0]) - slope_0
-    return np.asarray(away / (slope_1 - slope_0))
+    least = gain_matrix[0, 1] - gain_matrix[0, 0]
+    away = prices[:, 1] - prices[:, 0] - (gain_offset[1] - gain_offset[0]) - least
+    return np.asarray(away / _slope(gain_matrix))
+
+
+def _slope(gain_matrix: NDArray[np.float64]) -> float:
+    """Return how fast the gain of label 1 over label 0 rises with the posterior."""
+    return float((gain_matrix[1, 1] - gain_matrix[1, 0]) - (gain_matrix[0, 1] - gain_matrix[0, 0]))
 
 
 def _rows(codes: Codes | NDArray[np.int64]) -> NDArray[np.int64]:

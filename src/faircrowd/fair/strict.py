@@ -5,19 +5,22 @@ keeps its best label in every optimum. So the program is solved over the atoms t
 few; what it finds bounds what can be gained, and tells whether more atoms must be let in.
 """
 
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.atoms import Atoms
-from faircrowd.fair.dual import margins, prices_of
+from faircrowd.fair.dual import margins
 from faircrowd.fair.relaxed import Relaxed
 from faircrowd.fair.threshold import SLACK
 
 __all__ = ["Strict", "strict_counts"]
 
 _FIRST = 200
+_SCALE = 1e4
+"""HiGHS judges by absolute tolerances (1e-6); gains and rates are brought to a size where these do not matter."""
 
 
 class Strict(NamedTuple):
@@ -32,26 +35,38 @@ def strict_counts(
 ) -> Strict:
     """Find the best whole counts within epsilon, and a bound on what could be better if time runs out."""
     total = float(group_mass.sum())
-    scores = atoms.gains - prices_of(relaxed.multipliers, group_mass)[atoms.group]
-    margin = margins(scores)
+    deadline = time.monotonic() + seconds
+    margin, best = margins(atoms, group_mass, relaxed.multipliers)
     order = np.argsort(margin, kind="stable")
-    best = np.argmax(scores, axis=1)
     open_count = min(_FIRST, margin.size)
-    while True:
+    kept = _constant(atoms, total, relaxed.bound)
+    while (left := deadline - time.monotonic()) > 0:
         free = np.zeros(margin.size, dtype=bool)
         free[order[:open_count]] = True
-        found = _program(atoms, group_mass, free, best, epsilon, seconds)
-        if found is None:  # these atoms alone cannot keep epsilon
+        found = _program(atoms, group_mass, free, best, epsilon, left)
+        if found is None:  # these atoms alone cannot keep epsilon, or time ran out
+            if open_count == margin.size:
+                break
             open_count = min(4 * open_count, margin.size)
             continue
         counts, bound_here = found
         value = float((counts * atoms.gains).sum() / total)
+        if value > float((kept.counts * atoms.gains).sum() / total):
+            kept = Strict(counts, relaxed.bound)
         # Taking one task of a closed atom off its best label costs its margin: more than can be gained, or
         # let it in.
         needed = int(np.searchsorted(margin[order], (relaxed.bound - value) * total + 1e-12, side="right"))
         if needed <= open_count or open_count == margin.size:
             return Strict(counts, min(max(bound_here, value), relaxed.bound))
         open_count = min(max(needed, 2 * open_count), margin.size)
+    return kept
+
+
+def _constant(atoms: Atoms, total: float, bound: float) -> Strict:
+    """Give every task the one label that gains the most: there is no gap, whatever the groups."""
+    counts = np.zeros(atoms.gains.shape, dtype=np.int64)
+    counts[:, int(np.argmax(atoms.mass @ atoms.gains))] = np.rint(atoms.mass).astype(np.int64)
+    return Strict(counts, bound)
 
 
 def _program(
@@ -85,15 +100,17 @@ def _program(
     rates = (decided / group_mass[:, None]).ravel()
     half = (epsilon + SLACK) / 2
     found = milp(
-        np.concatenate([-atoms.gains[rows].ravel(), np.zeros(n_classes)]),
+        np.concatenate([-_SCALE * atoms.gains[rows].ravel(), np.zeros(n_classes)]),
         integrality=np.concatenate([np.ones(n_pairs), np.zeros(n_classes)]),
         bounds=Bounds(
-            np.concatenate([np.zeros(n_pairs), np.full(n_classes, -1.0)]),
-            np.concatenate([mass[j], np.full(n_classes, 2.0)]),
+            np.concatenate([np.zeros(n_pairs), np.full(n_classes, -_SCALE)]),
+            np.concatenate([mass[j], np.full(n_classes, 2 * _SCALE)]),
         ),
         constraints=[
             LinearConstraint(each.tocsr(), mass, mass),
-            LinearConstraint(vstack([hstack([totals, centre])]).tocsr(), -half - rates, half - rates),
+            LinearConstraint(
+                vstack([hstack([totals * _SCALE, centre])]).tocsr(), _SCALE * (-half - rates), _SCALE * (half - rates)
+            ),
         ],
         options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )
@@ -102,4 +119,4 @@ def _program(
     counts[rows] = np.rint(np.asarray(found.x)[:n_pairs]).astype(np.int64).reshape(rows.size, n_classes)
     fixed = float((counts[closed] * atoms.gains[closed]).sum())
     dual = found.mip_dual_bound if found.mip_dual_bound is not None else -np.inf
-    return counts, (fixed - float(dual)) / float(group_mass.sum())
+    return counts, (fixed - float(dual) / _SCALE) / float(group_mass.sum())
