@@ -4,17 +4,30 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from faircrowd._checks import warn
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.errors import ConvergenceWarning, NotFittedError
 
-__all__ = ["Iterative", "Run", "iterate", "watch_rounds"]
+__all__ = ["Iterative", "Keeper", "Run", "iterate", "keep_rounds", "watch_rounds"]
 
 P = TypeVar("P")
 
 _watcher: ContextVar[Callable[[int, int, float], None] | None] = ContextVar("watcher", default=None)
+
+
+class Keeper(Protocol):
+    """Keeps rounds, so that a run that ended too soon can go on."""
+
+    def load(self, start: P) -> tuple[list[float], P]:
+        """Return the objectives before the round to begin with, and its parameters."""
+
+    def save(self, history: list[float], parameters: Any) -> None:
+        """Keep a round: the objectives before it, and the parameters it began with."""
+
+
+_keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 
 
 @dataclass(frozen=True)
@@ -91,7 +104,9 @@ def iterate(step: Callable[[P], tuple[float, P]], start: P, *, n_iter: int, tol:
     if n_votes == 0:
         return Run(None, start, [], True)
     used, updated, history, converged = None, start, list[float](), False
-    for number in range(1, n_iter + 1):
+    if (keeper := _keeper.get()) is not None:
+        history, updated = keeper.load(start)
+    for number in range(len(history) + 1, n_iter + 1):
         objective, better = step(updated)
         value = objective / n_votes
         if history and value < history[-1]:
@@ -100,6 +115,8 @@ def iterate(step: Callable[[P], tuple[float, P]], start: P, *, n_iter: int, tol:
             break
         history.append(value)
         used, updated = updated, better
+        if keeper is not None:  # with the round it repeats, a run that goes on has all that this one has now
+            keeper.save(history[:-1], used)
         if (watcher := _watcher.get()) is not None:
             watcher(number, n_iter, value)
         if len(history) > 1 and history[-1] - history[-2] <= tol:
@@ -123,3 +140,13 @@ def watch_rounds(watcher: Callable[[int, int, float], None]) -> Iterator[None]:
         yield
     finally:
         _watcher.reset(token)
+
+
+@contextmanager
+def keep_rounds(keeper: Keeper) -> Iterator[None]:
+    """Begin the rounds run inside the ``with`` block where the keeper says, and have it keep each."""
+    token = _keeper.set(keeper)
+    try:
+        yield
+    finally:
+        _keeper.reset(token)

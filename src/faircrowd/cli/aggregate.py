@@ -8,6 +8,7 @@ import typer
 from faircrowd._checks import check_number
 from faircrowd.cli import options as opt
 from faircrowd.cli.console import Console
+from faircrowd.cli.engines import Engine
 from faircrowd.cli.fitting import fit_votes, guard, make_labels_fair
 from faircrowd.cli.writing import FILES, write_run
 from faircrowd.errors import OptionError
@@ -45,6 +46,9 @@ def aggregate(
     random_state: opt.RandomState = 0,
     report: opt.Report = True,
     charts: opt.Charts = None,
+    engine: opt.EngineName = "auto",
+    memory_limit: opt.MemoryLimit = None,
+    resume: opt.Resume = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Merge the votes in a file into one label per task; with --epsilon, into fair labels."""
@@ -54,6 +58,7 @@ def aggregate(
         if not group:
             raise OptionError("--epsilon bounds the gap between groups; give --group COLUMN.")
     console = Console(as_json)
+    reader = Engine.asked(engine, memory_limit, checkpoint=out / "checkpoint.npz", resume=resume)
     reading = {"task": task, "worker": worker, "label": label, "delimiter": delimiter}
     reading |= {"on_duplicate": on_duplicate, "on_missing": on_missing}
     fitted = fit_votes(
@@ -67,6 +72,7 @@ def aggregate(
         by_group=by_group,
         reading=reading,
         settings={"ties": ties, "n_iter": n_iter, "tol": tol},
+        engine=reader,
     )
     fair = None
     if epsilon is not None:
@@ -76,3 +82,4 @@ def aggregate(
         with console.waiting("making the labels fair"):
             fair = make_labels_fair(fitted.model, asked)
     write_run(console, Path(out), fitted, fair, report=report, charts=charts)
+    reader.forget()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from faircrowd._checks import check_choice, few
 from faircrowd.cli.console import Console
+from faircrowd.cli.engines import Engine
 from faircrowd.cli.options import METHODS
 from faircrowd.errors import InputError, OptionError
 
@@ -38,6 +39,7 @@ def fit_votes(
     by_group: bool,
     reading: dict[str, Any],
     settings: dict[str, Any],
+    engine: Engine | None = None,
 ) -> Fitted:
     """Read votes and facts, and fit the model that the options ask for.
 
@@ -47,6 +49,8 @@ def fit_votes(
         Options of ``read_votes``.
     settings : dict
         Parameters of the model; None for its default.
+    engine : Engine, optional
+        Where the votes lie; by default in memory.
     """
     from faircrowd.votes.facts import read_facts
     from faircrowd.votes.groups import truth_codes
@@ -54,14 +58,15 @@ def fit_votes(
     check_choice("--method", method, METHODS)
     learned = gold or (truth if method in _TAUGHT else None)
     _check_options(method, tasks, group, truth, gold, by_group)
+    engine = (engine or Engine()).settled(console, votes)
     with console.waiting(f"reading {votes}"):
-        table = read_table(votes, tasks, group, reading)
+        table = read_table(votes, tasks, group, reading, engine)
         read = {name: read_facts(tasks, name, **_where(reading)) for name in (truth, learned) if name}
         for name, column in read.items():
             _check_truth(console, table, column, name, votes, tasks)
     given = {**settings, "by_group": by_group or None}
     model = make_model(method, {name: value for name, value in given.items() if value is not None})
-    with console.rounds(method):
+    with console.rounds(method), engine.rounds_of(model, table, method, learned, tasks if learned else None):
         model.fit(table, *([read[learned]] if learned else []))
     options: dict[str, Any] = {
         "votes": str(votes),
@@ -78,11 +83,15 @@ def fit_votes(
     return Fitted(model, scored, learned == truth, options)
 
 
-def read_table(votes: Path, tasks: Path | None, group: list[str] | None, reading: dict[str, Any]) -> Any:
+def read_table(
+    votes: Path,
+    tasks: Path | None,
+    group: list[str] | None,
+    reading: dict[str, Any],
+    engine: Engine | None = None,
+) -> Any:
     """Read votes with their groups; raise unless there is something to merge: several votes, workers and classes."""
-    from faircrowd.votes import read_votes
-
-    table = read_votes(votes, sensitive_features=group or None, tasks=tasks, **reading)
+    table = (engine or Engine()).read(votes, sensitive_features=group or None, tasks=tasks, **reading)
     for count, name in ((table.n_votes, "vote"), (table.n_workers, "worker"), (table.n_classes, "class")):
         if count < 2:
             found = f"only one {name}" if count else f"no {name}"
@@ -115,7 +124,7 @@ def make_labels_fair(model: Any, options: dict[str, Any]) -> Any:
     """Return fair labels from a fitted model, as the options ask for."""
     from faircrowd.fair.estimator import from_posterior
     from faircrowd.fair.make import solve_problem
-    from faircrowd.fair.problem import check_groups
+    from faircrowd.fair.reading import check_groups
 
     problem = from_posterior(model.posterior_, model.votes_)
     check_groups(problem.groups)

@@ -11,9 +11,11 @@ __all__ = [
     "ByGroup",
     "Charts",
     "Delimiter",
+    "EngineName",
     "Gold",
     "Group",
     "Label",
+    "MemoryLimit",
     "Method",
     "NIter",
     "Objective",
@@ -22,6 +24,7 @@ __all__ = [
     "OutFolder",
     "RandomState",
     "Report",
+    "Resume",
     "Task",
     "Tasks",
     "Ties",
@@ -60,4 +63,10 @@ Objective = Annotated[str, typer.Option(help="What fair labels maximise: accurac
 RandomState = Annotated[int, typer.Option(help="Seed of ties between equal tasks, and of draws.")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")]
 Charts = Annotated[Path | None, typer.Option(help="Folder for the page's charts as PNG and SVG.")]
+EngineName = Annotated[
+    str,
+    typer.Option("--engine", help="Where the votes lie: memory, stream (on disk), or auto by size and free memory."),
+]
+MemoryLimit = Annotated[str | None, typer.Option(help="Memory for reading the votes, such as 2GB (auto, stream).")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the last round of a run that was ended.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]

@@ -1,0 +1,71 @@
+"""Rounds that survive the end of the process: the parameters of a round are all that the next ones need."""
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from faircrowd.errors import FileError, InputError
+from faircrowd.votes import VoteTable
+
+__all__ = ["Checkpoint", "fingerprint"]
+
+P = TypeVar("P")
+
+
+class Checkpoint:
+    """Keep the parameters of the last round in a file, and go on from there.
+
+    Parameters
+    ----------
+    path : Path
+        An .npz file; it is replaced whole after each round.
+    run : str
+        The fingerprint of the run: a file of another run is refused.
+    resume : bool
+        Whether to go on from the file, if there is one.
+    """
+
+    def __init__(self, path: Path, run: str, *, resume: bool) -> None:
+        self.path, self.run, self.resume = path, run, resume
+
+    def load(self, start: P) -> tuple[list[float], P]:
+        """Return the objectives before the round to go on with, and its parameters; none and ``start`` if anew."""
+        if not self.resume or not self.path.exists():
+            return [], start
+        try:
+            with np.load(self.path, allow_pickle=False) as kept:
+                run, history = str(kept["run"]), kept["history"].tolist()
+                parameters = [kept[f"parameter_{i}"] for i in range(len(start))]  # type: ignore[arg-type]
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise FileError(f"The checkpoint {self.path} cannot be read ({error}); leave --resume out.") from None
+        if run != self.run:
+            raise InputError(
+                f"The checkpoint {self.path} is of other votes or options; use those of the run that made it, "
+                "or leave --resume out."
+            )
+        return history, type(start)(*parameters)
+
+    def save(self, history: Sequence[float], parameters: Iterable[Any]) -> None:
+        """Keep a round: the objectives before it, and the parameters it began with."""
+        arrays = {f"parameter_{i}": array for i, array in enumerate(parameters)}
+        half = self.path.with_name(f".{self.path.name}.part")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with half.open("wb") as file:
+                np.savez(file, run=self.run, history=np.array(history, dtype=np.float64), **arrays)
+            os.replace(half, self.path)
+        except OSError as error:
+            raise FileError(f"The checkpoint {self.path} cannot be written: {error.strerror or error}.") from None
+
+
+def fingerprint(votes: VoteTable, *settings: Any) -> str:
+    """Return a hash of the votes, as codes, and of anything else that decides on the result."""
+    digest = hashlib.sha256(repr(settings).encode())
+    for array in (votes.offsets, votes.worker, votes.label, votes.group):
+        digest.update(b"none" if array is None else np.ascontiguousarray(array).view(np.uint8).data)
+    return digest.hexdigest()

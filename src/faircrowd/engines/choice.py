@@ -1,0 +1,98 @@
+"""In memory or by stream: chosen from the size of the file and the free memory."""
+
+import importlib.util
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow.parquet
+
+from faircrowd.errors import OptionError
+
+__all__ = ["Choice", "choose_engine", "free_memory", "parse_size"]
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_LEAST = 100 * 10**6
+_A_ROW, _A_BYTE, _A_COMPRESSED_BYTE = 64, 3, 20
+"""Memory that reading takes at its peak: a row of Parquet, a byte of text, a byte of compressed text."""
+
+
+class Choice(NamedTuple):
+    """An engine, the reason for it in a line, and whether that is worth saying: memory that suffices is not."""
+
+    engine: str
+    why: str
+    is_news: bool
+
+
+def choose_engine(path: str | os.PathLike[str], memory_limit: int | None = None) -> Choice:
+    """Choose ``memory`` if reading the file there takes at most half of the memory, else ``stream``.
+
+    Parameters
+    ----------
+    path : path
+        A file of votes.
+    memory_limit : int, optional
+        Bytes that may be used; by default half of what is free.
+    """
+    needed = _needed(Path(path))
+    limit = memory_limit or free_memory() // 2
+    numbers = f"reading {path} takes about {_shown(needed)} of memory, {_shown(limit)} may be used"
+    if needed <= limit:
+        return Choice("memory", f"engine memory: {numbers}", is_news=False)
+    if importlib.util.find_spec("duckdb") is None:
+        return Choice(
+            "memory", f"engine memory: {numbers}, but streaming needs pip install 'faircrowd[stream]'", is_news=True
+        )
+    return Choice("stream", f"engine stream: {numbers} (--engine memory overrides)", is_news=True)
+
+
+def parse_size(text: str) -> int:
+    """Return a size such as 2GB, 500MB or 1.5GiB in bytes.
+
+    Examples
+    --------
+    >>> parse_size("2GB"), parse_size("512 MiB")
+    (2000000000, 536870912)
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?)?B?\s*", text.upper(), re.ASCII)
+    size = 0 if found is None else int(float(found[1]) * _UNITS[found[2] or ""])
+    if size < _LEAST:
+        raise OptionError(f"--memory-limit {text!r} must be a size of at least 100MB, such as 2GB.")
+    return size
+
+
+def free_memory() -> int:
+    """Return the bytes that new work can take without swapping: what the system has, or what a container may."""
+    sizes = []
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            sizes += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as most:
+            allowed = most.read().strip()
+        with open("/sys/fs/cgroup/memory.current", encoding="ascii") as now:
+            sizes += [] if allowed == "max" else [max(int(allowed) - int(now.read()), 0)]
+    except (OSError, ValueError):
+        pass  # another system, or no container
+    if not sizes:
+        try:
+            sizes = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2]
+        except (AttributeError, ValueError, OSError):
+            sizes = [4 << 30]
+    return min(sizes)
+
+
+def _needed(path: Path) -> int:
+    endings = [ending.lower() for ending in path.suffixes]
+    try:
+        if endings[-1:] in ([".parquet"], [".pq"]):
+            return int(pyarrow.parquet.read_metadata(path).num_rows) * _A_ROW
+        size = path.stat().st_size
+    except (OSError, pyarrow.ArrowException):
+        return 0  # the reader says what is wrong
+    return size * (_A_COMPRESSED_BYTE if endings[-1:] in ([".gz"], [".bz2"], [".zst"]) else _A_BYTE)
+
+
+def _shown(size: float) -> str:
+    return f"{size / 1e9:.2g} GB" if size >= 1e8 else f"{size / 1e6:.2g} MB"

@@ -1,0 +1,144 @@
+"""Votes beyond memory: regrouped once on disk, then mapped, so that every model works on them unchanged."""
+
+import os
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd._checks import check_choice, warn
+from faircrowd.engines.choice import free_memory
+from faircrowd.engines.regroup import ROLES, Sorter, opened_sorter, refuse_repeated, write_votes
+from faircrowd.engines.staging import stage
+from faircrowd.errors import DataWarning, FaircrowdError, InputError
+from faircrowd.votes.files import read_header
+from faircrowd.votes.frames import find_column
+from faircrowd.votes.groups import attach_groups
+from faircrowd.votes.read import _check_labels, _roles
+from faircrowd.votes.report import VotesReport
+from faircrowd.votes.table import VoteTable
+from faircrowd.votes.vocabulary import Codes, Vocabulary
+
+__all__ = ["read_votes_on_disk"]
+
+_PIECE = 1 << 20
+_LEAST, _MOST = 256 << 20, 2 << 30
+"""Memory for DuckDB, unless it is told: a quarter of what is free, within these."""
+
+
+def read_votes_on_disk(
+    source: str | os.PathLike[str],
+    *,
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    sensitive_features: str | list[str] | None = None,
+    tasks: str | os.PathLike[str] | None = None,
+    on_duplicate: str = "last",
+    on_missing: str = "drop",
+    delimiter: str | None = None,
+    memory_limit: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> VoteTable:
+    """Read a file of votes of any size; the result equals that of ``read_votes``, bit for bit.
+
+    The votes lie in files that are mapped into memory, so that only what is in use takes space there. What
+    there is one of a task (ids, groups, later posteriors and labels) is held in memory. The files go when the
+    table does, or at the end of the process.
+
+    Parameters
+    ----------
+    source, task, worker, label, on_duplicate, on_missing, delimiter
+        As in :func:`faircrowd.read_votes`; the source is a file.
+    sensitive_features : str or list of str, optional
+        Names of columns of the votes or of ``tasks``.
+    tasks : path, optional
+        A table with a row a task.
+    memory_limit : int, optional
+        Bytes that regrouping may take; by default a quarter of the free memory, at most 2 GB.
+    folder : path, optional
+        Where the files are made, in a folder of their own; by default where the system has temporary files.
+    """
+    check_choice("on_duplicate", on_duplicate, ("last", "first", "all", "error"))
+    check_choice("on_missing", on_missing, ("drop", "error"))
+    names = read_header(source, delimiter=delimiter)
+    roles = _roles(names, {"task": task, "worker": worker, "label": label}, str(source))
+    wanted = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features or ())
+    in_votes = tasks is None or set(wanted) <= set(names) - set(read_header(tasks, delimiter=delimiter))
+    own = [find_column("group", names, name, where=str(source)) for name in wanted] if in_votes else []
+    limit = memory_limit or int(np.clip(free_memory() // 4, _LEAST, _MOST))
+    place = Path(tempfile.mkdtemp(prefix="faircrowd-", dir=folder))
+    try:
+        staged = stage(source, list(dict.fromkeys([*roles.values(), *own])), place, delimiter)
+        with opened_sorter(staged, roles, place, limit) as sorter:
+            table = _regrouped(sorter, place, on_missing=on_missing, on_duplicate=on_duplicate)
+            groups: Any = sorter.distinct([roles["task"], *own]) if own else source
+        for file in place.glob("*.parquet"):
+            file.unlink()
+        for line in table.report.lines():
+            warn(line, DataWarning)
+        if wanted:
+            table = attach_groups(
+                table, wanted, votes=(groups, roles["task"]), tasks=None if own else tasks, delimiter=delimiter
+            )
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    weakref.finalize(table.worker, shutil.rmtree, place, ignore_errors=True)
+    return table
+
+
+def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: str) -> VoteTable:
+    rows, missing, first_missing = sorter.account()
+    if missing and on_missing == "error":
+        name, count = next(iter(missing.items()))
+        raise InputError(
+            f"{count:,} of {rows:,} rows have no {name} (the first is row {first_missing[name] + 1}); "
+            "fill them in, or set them aside with on_missing='drop'."
+        )
+    vocabularies = {role: sorter.encoded(role) for role in ROLES}
+    _check_labels(vocabularies["label"], str(sorter.staged.source))
+    # The first of equal pairs stays: the order of rows among them is turned round for the last to do so.
+    last = {"first": "row", "all": "label_code"}.get(on_duplicate, "row DESC")
+    sizes = {role: len(vocabulary) for role, vocabulary in vocabularies.items()}
+    written = write_votes(sorter.sorted_codes(last), place, sizes, keep_all=on_duplicate == "all")
+    if written.repeated and on_duplicate == "error":
+        refuse_repeated(written, vocabularies["task"], vocabularies["worker"])
+    report = VotesReport(
+        rows_read=rows,
+        rows_missing=missing,
+        rows_repeated=written.repeated,
+        on_missing=on_missing,
+        on_duplicate=on_duplicate,
+        tasks_without_votes=tuple(vocabularies["task"].some(np.flatnonzero(written.counts == 0))),
+    )
+    n_votes = int(written.counts.sum())
+    if n_votes != rows - report.rows_aside:
+        raise FaircrowdError(f"{rows - report.rows_aside:,} votes went into the sort and {n_votes:,} came out.")
+    kept = np.flatnonzero(written.counts)
+    np.concatenate([[0], np.cumsum(written.counts[kept])]).astype(np.int64).tofile(place / "offsets")
+    worker, workers = _in_use(_mapped(place / "worker"), vocabularies["worker"], written.used["worker"])
+    label, classes = _in_use(_mapped(place / "label"), vocabularies["label"], written.used["label"])
+    tasks = vocabularies["task"] if kept.size == sizes["task"] else vocabularies["task"].take(kept)
+    return VoteTable(tasks, workers, classes, _mapped(place / "offsets", np.int64), worker, label, report=report)
+
+
+def _mapped(path: Path, kind: Any = np.int32) -> NDArray[Any]:
+    """Map a file; as a plain array, which compiled kernels know. An empty file cannot be mapped."""
+    if path.stat().st_size == 0:
+        return np.empty(0, dtype=kind)
+    return np.asarray(np.memmap(path, dtype=kind, mode="r+"))
+
+
+def _in_use(codes: Codes, vocabulary: Vocabulary, used: NDArray[np.bool_]) -> tuple[Codes, Vocabulary]:
+    """Drop the values that no vote has; codes are renumbered in place, a piece at a time."""
+    if used.all():
+        return codes, vocabulary
+    place = (np.cumsum(used) - 1).astype(np.int32)
+    for i in range(0, codes.size, _PIECE):
+        codes[i : i + _PIECE] = place[codes[i : i + _PIECE]]
+    return codes, vocabulary.take(np.flatnonzero(used))
