@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import faircrowd as fc
-from faircrowd.cli.options import METHODS
 from faircrowd.cli.app import app, run
+from faircrowd.cli.options import METHODS
 from strategies import vote_frames
 
 Run = Callable[..., tuple[int, str, str]]

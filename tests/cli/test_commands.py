@@ -162,7 +162,8 @@ def test_aggregate_writes_what_python_says(method: str, crowd: Path, tmp_path: P
     assert said["gap"].startswith(f"{abs(rates[0] - rates[1]):.3f} ")
     which = "it learned from (not a test)" if method in ("gold-majority", "bayes") else "whose truth is known"
     assert said["accuracy"] == f"{accuracy:.1%} of the 150 tasks {which}"
-    assert said["wrote"] == f"{tmp_path / 'run'}/labels.csv, workers.csv, summary.json, model.json, model.npz, report.html, evidence.json"
+    files = ["labels.csv", "workers.csv", "summary.json", "model.json", "model.npz", "report.html", "evidence.json"]
+    assert said["wrote"] == f"{tmp_path / 'run'}/{', '.join(files)}"
 
     workers = read_csv(tmp_path / "run" / "workers.csv")
     votes = pd.read_csv(crowd / "votes.csv")
