@@ -44,9 +44,14 @@ def best_labels(
 
     ``within`` is in units of multipliers, as is the error of those: a group's scores err by it over the group's share.
     """
-    scores = atoms.gains - prices_of(multipliers, group_mass)[atoms.group]
+    margin, best = margins(atoms, group_mass, multipliers)
     widths = within / (group_mass / group_mass.sum())
-    return np.asarray(scores >= scores.max(axis=1, keepdims=True) - widths[atoms.group][:, None])
+    allowed = np.zeros(atoms.gains.shape, dtype=bool)
+    allowed[np.arange(best.size), best] = True
+    rows = np.flatnonzero(margin <= widths[atoms.group])  # mostly few
+    scores = atoms.gains[rows] - prices_of(multipliers, group_mass)[atoms.group[rows]]
+    allowed[rows] = scores >= scores.max(axis=1, keepdims=True) - widths[atoms.group[rows]][:, None]
+    return allowed
 
 
 def margins(atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64]) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from faircrowd.fair.program import solve_program
 __all__ = ["Relaxed", "solve_relaxed"]
 
 _FEW = 3000
-_FIRST_WIDTH = 1e-3
+_FIRST_WIDTH = 3e-4
 _CLOSE = 1e-10
 
 
