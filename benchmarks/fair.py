@@ -222,10 +222,11 @@ def peers(tasks: int, classes: int, fair: dict[str, float], *, tied: bool) -> No
         row = measure("fairlearn", **job, repeat=2)["fairlearn"]
         line("fairlearn ThresholdOptimizer, fit alone", row, times(row, 100))
     row = measure("smoothed", **job, repeat=7)["smoothed"]
-    line("smoothed dual, SLSQP, noise", row, times(row, None if classes == 2 else 3))
+    name = "Algorithm 1, exact gradient" if classes > 2 else "Algorithm 1 (smoothed, SLSQP, noise)"
+    line(name, row, times(row))
     if classes > 2:
         row = measure("smoothed, differences", **job, repeat=1)["smoothed, differences"]
-        line("the same, gradient by differences", row, times(row))
+        line("Algorithm 1 (no gradient is given)", row, times(row, 3))
 
 
 def many_classes(tasks: int) -> dict[str, float]:
