@@ -115,7 +115,8 @@ class Baseline(ABC):
     def _read(self, estimator: Any, data: Any, sensitive_features: Any, args: Any, kwargs: Any) -> Problem:
         """Aggregate votes (or take a posterior) as ``FairCrowd`` does."""
         self.estimator_ = copy(estimator)
-        return self._reader()._problem(data, sensitive_features, args, kwargs)
+        problem: Problem = self._reader()._problem(data, sensitive_features, args, kwargs)
+        return problem
 
     def _reader(self) -> FairCrowd:
         reader = FairCrowd()

@@ -153,7 +153,8 @@ class SmoothedFairCrowd(Baseline):
             return np.asarray(np.argmax(scores, axis=1), dtype=np.int32)
         away = scores[:, 1] - self._thresholds()[problem.group]
         one = np.where(np.abs(away) < self.delta, self.omega_[problem.group], away > 0)
-        return draw(problem.tasks, np.stack([1.0 - one, one], axis=1), self.random_state)
+        law = np.stack([1.0 - one, one], axis=1)
+        return draw(law, lambda rows: task_keys(problem.tasks, rows, self.random_state))
 
 
 def _recoded(new: Problem, fitted: Problem) -> Problem:

@@ -1,4 +1,8 @@
-"""Tasks of one group with the same gains are interchangeable: merge them into atoms."""
+"""Tasks of one group with the same gains are interchangeable: merge them into atoms.
+
+Atoms are in the order of a hash of their group and gains, so that solvers see the same atoms in the same order wherever
+the tasks lie and whatever they are called.
+"""
 
 from typing import Any, NamedTuple
 
@@ -6,11 +10,26 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.fair.objective import Gain
+from faircrowd.fair.tasks import Population, Tasks
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Atoms", "merge"]
+__all__ = ["Atoms", "Rest", "atom_keys", "collect", "merge"]
 
-_SAMPLE = 4096
+
+class Rest(NamedTuple):
+    """Tasks that are in no atom, each with the label that it gets whatever the solution.
+
+    Attributes
+    ----------
+    mass : ndarray, shape (n_groups, n_classes)
+        Weight of these tasks, a group and label.
+    value : float
+        What their labels gain, in all.
+    """
+
+    mass: NDArray[np.float64]
+    value: float
 
 
 class Atoms(NamedTuple):
@@ -24,30 +43,73 @@ class Atoms(NamedTuple):
         Weight of the tasks of an atom.
     group : ndarray of int32, shape (n_atoms,)
     of_task : ndarray of int64, shape (n_tasks,), or None
-        The atom of each task; None if each task is an atom of its own.
+        The atom of each task, where that was asked for.
+    keys : ndarray of uint64, shape (n_atoms,), or None
+        The hash of each atom.
+    rest : Rest or None
+        Tasks that are not here.
     """
 
     gains: NDArray[np.float64]
     mass: NDArray[np.float64]
     group: Codes
-    of_task: NDArray[np.int64] | None
+    of_task: NDArray[np.int64] | None = None
+    keys: NDArray[np.uint64] | None = None
+    rest: Rest | None = None
 
 
 def merge(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64] | None) -> Atoms:
-    """Merge tasks into atoms, unless hardly any are alike."""
-    n_tasks = gains.shape[0]
-    mass = np.ones(n_tasks) if weights is None else weights
-    keys = np.empty(n_tasks, dtype=np.uint64)
-    _row_keys(gains, group, keys)
-    if n_tasks > _SAMPLE:
-        # A sample of keys, not of rows: all copies of a row are in it or none, in whatever order rows come.
-        sample = keys[keys % np.uint64(n_tasks // _SAMPLE) == 0]
-        if np.unique(sample).size > 0.9 * sample.size:
-            return Atoms(gains, mass, group, None)
-    _, first, of_task = np.unique(keys, return_index=True, return_inverse=True)
-    if not _same(gains, group, first, of_task):  # two different rows with one key: as good as never
-        return Atoms(gains, mass, group, None)
-    return Atoms(gains[first], np.bincount(of_task, weights=mass).astype(np.float64), group[first], of_task)
+    """Merge tasks into atoms."""
+    keys, first, of_task = _grouped(gains, group)
+    mass = np.bincount(of_task, weights=weights, minlength=first.size).astype(np.float64)
+    return Atoms(gains[first], mass, group[first], of_task, keys)
+
+
+def collect(tasks: Population, gain: Gain, one_in: int = 1) -> Atoms:
+    """Gather the atoms of tasks of equal weight; of many, about one in so many."""
+    gains, group, mass = tasks.gather(_atoms, gain, one_in)
+    return joined(gains, group, mass)
+
+
+def joined(gains: NDArray[np.float64], group: Codes, mass: NDArray[np.float64], rest: Rest | None = None) -> Atoms:
+    """Join the atoms of several pieces."""
+    keys, first, of_row = _grouped(gains, group)
+    mass = np.bincount(of_row, weights=mass, minlength=first.size).astype(np.float64)
+    return Atoms(gains[first], mass, group[first], None, keys, rest)
+
+
+def atom_keys(gains: NDArray[np.float64], group: Codes) -> NDArray[np.uint64]:
+    """Return the hash of each row of gains and its group."""
+    keys = np.empty(group.size, dtype=np.uint64)
+    _row_keys(np.ascontiguousarray(gains), group, keys)
+    return keys
+
+
+def _atoms(tasks: Tasks, gain: Gain, one_in: int) -> tuple[NDArray[Any], ...]:
+    gains, group = gain.of(tasks.posterior), tasks.group
+    if one_in > 1:  # all tasks of an atom or none, so that a sample is one of atoms
+        rows = np.flatnonzero(atom_keys(gains, group) % np.uint64(one_in) == 0)
+        gains, group = gains[rows], group[rows]
+    found = merge(gains, group, None)
+    return found.gains, found.group, found.mass
+
+
+def _grouped(
+    gains: NDArray[np.float64], group: Codes
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sorted hashes of the atoms of rows, the first row of each, and the atom of each row.
+
+    Should two different rows have one hash, neighbours that differ are atoms of their own: maybe more than needed, all
+    of them right.
+    """
+    keys = atom_keys(gains, group)
+    order = np.argsort(keys, kind="stable")
+    is_new = np.empty(order.size, dtype=np.bool_)
+    _mark_new(np.ascontiguousarray(gains), group, keys, order, is_new)
+    of_row = np.empty(order.size, dtype=np.int64)
+    of_row[order] = np.cumsum(is_new) - 1
+    first = order[is_new]
+    return keys[first], first, of_row
 
 
 @numba.njit(cache=True, nogil=True)
@@ -62,12 +124,10 @@ def _row_keys(gains: Any, group: Any, keys: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _same(gains: Any, group: Any, first: Any, of_task: Any) -> bool:
-    for i in range(gains.shape[0]):
-        j = first[of_task[i]]
-        if group[i] != group[j]:
-            return False
+def _mark_new(gains: Any, group: Any, keys: Any, order: Any, is_new: Any) -> None:
+    for n in range(order.size):
+        i, j = order[n], order[max(n - 1, 0)]
+        is_new[n] = n == 0 or keys[i] != keys[j] or group[i] != group[j]
         for k in range(gains.shape[1]):
             if gains[i, k] != gains[j, k]:
-                return False
-    return True
+                is_new[n] = True

@@ -3,17 +3,16 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from faircrowd.errors import InputError
 from faircrowd.fair.atoms import Atoms
 from faircrowd.fair.dual import dual_value
-from faircrowd.fair.objective import Gain, expected_f1, f1_bound
-from faircrowd.fair.problem import Problem, Tally
+from faircrowd.fair.objective import Gain, f1_bound
 from faircrowd.fair.reading import label_codes, read_posterior
+from faircrowd.fair.tally import Tally
+from faircrowd.votes import Vocabulary
 from faircrowd.votes.naming import value_names
-from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Certificate", "certify", "gap_of"]
 
@@ -118,13 +117,13 @@ class Certificate:
         mass = np.ones(codes.size) if problem.weights is None else problem.weights
         atoms = Atoms(gain.of(problem.posterior), mass, problem.group, None)
         bound = dual_value(atoms, problem.group_weights(), np.asarray(self.multipliers), self.epsilon)
+        tally = problem.tally(codes, gain)
         if gain.name == "f1":
-            bound = f1_bound(problem, -self.gain_offset[1], bound)
-        tally = problem.tally(codes)
+            bound = f1_bound(float(tally.beliefs[1] / tally.mass.sum()), -self.gain_offset[1], bound)
         found = {
             "gap": gap_of(tally.rates),
             "expected_accuracy": tally.accuracies[1],
-            "value": _value(problem, gain, codes),
+            "value": tally.values(gain)[1],
             "dual_bound": bound,
         }
         for name, value in found.items():
@@ -137,8 +136,8 @@ class Certificate:
 
 
 def certify(
-    problem: Problem,
-    labels: Codes,
+    classes: Vocabulary,
+    groups: Vocabulary,
     tally: Tally,
     gain: Gain,
     multipliers: Any,
@@ -154,21 +153,21 @@ def certify(
     promise: dict[str, Any] | None = None,
 ) -> Certificate:
     """Gather the numbers of a certificate from the labels."""
-    groups, classes = value_names(problem.groups), value_names(problem.classes)
+    group_names, class_names = value_names(groups), value_names(classes)
+    tasks = int(tally.tasks.sum())
     moved = tally.tasks * ~np.eye(len(classes), dtype=bool)
     changes = [
-        {"group": groups[a], "before": classes[j], "after": classes[k], "tasks": int(moved[a, j, k])}
+        {"group": group_names[a], "before": class_names[j], "after": class_names[k], "tasks": int(moved[a, j, k])}
         for a, j, k in np.argwhere(moved)
     ]
     accuracy_before, accuracy = tally.accuracies
-    value = accuracy if gain.is_accuracy else _value(problem, gain, labels)
-    value_before = accuracy_before if gain.is_accuracy else _value(problem, gain, problem.own)
+    value_before, value = tally.values(gain)
     return Certificate(
         epsilon=epsilon,
         gap=gap_of(tally.rates),
         gap_before=gap_of(tally.rates_before),
-        rates=_named(groups, classes, tally.rates),
-        rates_before=_named(groups, classes, tally.rates_before),
+        rates=_named(group_names, class_names, tally.rates),
+        rates_before=_named(group_names, class_names, tally.rates_before),
         expected_accuracy=accuracy,
         expected_accuracy_before=accuracy_before,
         objective=gain.name,
@@ -182,38 +181,15 @@ def certify(
         gain_matrix=gain.matrix.tolist(),
         gain_offset=gain.offset.tolist(),
         changed=int(moved.sum()),
-        changed_share=float(moved.sum() / labels.size),
+        changed_share=float(moved.sum() / tasks),
         changes=changes,
         thresholds=thresholds,
         decision=decision,
         solver=solver,
         seconds=seconds,
-        tasks=int(labels.size),
+        tasks=tasks,
         promise=promise,
     )
-
-
-def _value(problem: Problem, gain: Gain, labels: Codes) -> float:
-    if gain.name == "f1":
-        return expected_f1(problem, labels)
-    weights = np.empty(0) if problem.weights is None else problem.weights
-    total = labels.size if problem.weights is None else weights.sum()
-    return float(_gained(problem.posterior, labels, weights, gain.matrix, gain.offset) / total)
-
-
-@numba.njit(cache=True, nogil=True)
-def _gained(posterior: Any, labels: Any, weights: Any, matrix: Any, offset: Any) -> Any:
-    """Add up what labels gain, with no array of gains; compensated, so that long sums keep their digits."""
-    total, lost = 0.0, 0.0
-    for i in range(labels.size):
-        gain = offset[labels[i]]
-        for k in range(matrix.shape[0]):
-            gain += posterior[i, k] * matrix[k, labels[i]]
-        term = (weights[i] * gain if weights.size else gain) - lost
-        new = total + term
-        lost = (new - total) - term
-        total = new
-    return total
 
 
 def _named(groups: list[str], classes: list[str], rates: Any) -> dict[str, dict[str, float]]:

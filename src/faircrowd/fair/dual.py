@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.atoms import Atoms
+from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["best_labels", "dual_value", "margins", "prices_of", "smoothed_multipliers"]
+__all__ = ["best_labels", "best_of", "dual_value", "margins", "prices_of", "smoothed_multipliers"]
 
 _TEMPERATURES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 _SAMPLED = _TEMPERATURES[:5]
@@ -33,7 +34,10 @@ def dual_value(
     atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64], epsilon: float
 ) -> float:
     """Return the dual value D(L): no labelling within epsilon is worth more."""
-    total = _dual(atoms.gains, atoms.mass, atoms.group, group_mass, prices_of(multipliers, group_mass))
+    prices = prices_of(multipliers, group_mass)
+    total = _dual(atoms.gains, atoms.mass, atoms.group, group_mass, prices)
+    if atoms.rest is not None:
+        total += (atoms.rest.value - float((atoms.rest.mass * prices).sum())) / group_mass.sum()
     return float(total + epsilon / 2 * np.abs(multipliers).sum())
 
 
@@ -56,7 +60,12 @@ def best_labels(
 
 def margins(atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64]) -> tuple[Any, Any]:
     """Return by how much the best label of each atom beats the second, and the best label."""
-    return _margins(atoms.gains, atoms.group, prices_of(multipliers, group_mass))  # type: ignore[no-any-return]
+    return best_of(atoms.gains, atoms.group, prices_of(multipliers, group_mass))
+
+
+def best_of(gains: NDArray[np.float64], group: Codes, prices: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Return by how much the best label of each row of gains beats the second at these prices, and the best label."""
+    return _margins(gains, group, prices)  # type: ignore[no-any-return]
 
 
 def smoothed_multipliers(
@@ -71,13 +80,14 @@ def smoothed_multipliers(
     n_groups = group_mass.size
     multipliers = np.zeros((n_groups, atoms.gains.shape[1])) if start is None else start
     fixed = np.zeros_like(multipliers)
-    if atoms.mass.size <= _SAMPLE:
+    if atoms.mass.size <= _SAMPLE and atoms.rest is None:
         for temperature in _TEMPERATURES if start is None else _WARM:
             multipliers = _descend(atoms, group_mass, group_mass, fixed, epsilon, temperature, multipliers)
         return multipliers
-    few, few_mass = _sampled(atoms, n_groups)
-    for temperature in _SAMPLED if start is None else _WARM[:1]:
-        multipliers = _descend(few, few_mass, group_mass, fixed, epsilon, temperature, multipliers)
+    if atoms.rest is None:
+        few, few_mass = _sampled(atoms, n_groups)
+        for temperature in _SAMPLED if start is None else _WARM[:1]:
+            multipliers = _descend(few, few_mass, group_mass, fixed, epsilon, temperature, multipliers)
     for temperature, reach in zip(_WARM, _REACH, strict=True):
         near, fixed = _near(atoms, group_mass, multipliers, reach)
         multipliers = _descend(near, group_mass, group_mass, fixed, epsilon, temperature, multipliers)
@@ -91,7 +101,7 @@ def _sampled(atoms: Atoms, n_groups: int) -> tuple[Atoms, NDArray[np.float64]]:
     each = max(_SAMPLE // n_groups, 1)
     chosen = [order[a : b : max((b - a) // each, 1)] for a, b in pairwise(bounds)]
     rows = np.concatenate(chosen)
-    few = Atoms(atoms.gains[rows], atoms.mass[rows], atoms.group[rows], None)
+    few = Atoms(atoms.gains[rows], atoms.mass[rows], atoms.group[rows])
     return few, np.bincount(few.group, weights=few.mass, minlength=n_groups).astype(np.float64)
 
 
@@ -105,7 +115,8 @@ def _near(
     rows, others = np.flatnonzero(is_near), np.flatnonzero(~is_near)
     cell = atoms.group[others].astype(np.int64) * multipliers.shape[1] + best[others]
     fixed = np.bincount(cell, weights=atoms.mass[others], minlength=multipliers.size).reshape(multipliers.shape)
-    return Atoms(atoms.gains[rows], atoms.mass[rows], atoms.group[rows], None), fixed / group_mass[:, None]
+    labelled = fixed + (0.0 if atoms.rest is None else atoms.rest.mass)
+    return Atoms(atoms.gains[rows], atoms.mass[rows], atoms.group[rows]), labelled / group_mass[:, None]
 
 
 def _descend(

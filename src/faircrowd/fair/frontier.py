@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_number
+from faircrowd.errors import OptionError
 from faircrowd.fair.atoms import merge
 from faircrowd.fair.binary import sort_groups
 from faircrowd.fair.objective import Gain, expected_f1
@@ -74,6 +75,8 @@ class Frontier:
 
 def trace_frontier(problem: Problem, gain: Gain, random_state: int) -> Frontier:
     """Trace the whole frontier: exactly for two classes and groups, else by a sweep of certified solutions."""
+    if not isinstance(problem, Problem):
+        raise OptionError("The frontier is traced for tasks in memory; in Spark, fit with several epsilons.")
     if gain.name != "f1" and problem.n_classes == 2 and problem.n_groups == 2:
         return _exact(problem, gain, random_state)
     return _traced(problem, sweep(problem, gain, random_state))

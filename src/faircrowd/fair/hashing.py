@@ -4,6 +4,7 @@ Ties between tasks are broken by these numbers, and random decisions are drawn f
 of rows, the process, or Python's own hash.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -24,7 +25,7 @@ def task_keys(tasks: Vocabulary, codes: NDArray[np.int64], random_state: int) ->
     """
     chosen = tasks.take(codes)
     keys, seed = np.empty(len(chosen), dtype=np.uint64), np.uint64(random_state % 2**64)
-    if chosen.is_mixed:
+    if tasks.is_mixed:
         # Where types are mixed, 2 and "2" are two tasks.
         texts = pa.array([_text(value) for value in chosen.to_list()], type=pa.large_string())
     elif pa.types.is_int64(chosen.values.type) and len(chosen) and (numbers := chosen.values.to_numpy()).min() >= 0:
@@ -50,11 +51,11 @@ def uniforms(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
     return np.asarray((keys >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
 
-def draw(tasks: Vocabulary, chances: NDArray[np.float64], random_state: int) -> Codes:
-    """Draw a class for each task with these probabilities; a draw depends on the seed and the task's id alone."""
+def draw(chances: NDArray[np.float64], hashes: Callable[[NDArray[np.int64]], NDArray[np.uint64]]) -> Codes:
+    """Draw a class for each task with these probabilities; ``hashes`` gives the keys of some tasks."""
     classes: Codes = np.argmax(chances, axis=1).astype(np.int32)
     unsure = np.flatnonzero(chances.max(axis=1) < 1.0)
-    u = uniforms(task_keys(tasks, unsure, random_state))
+    u = uniforms(hashes(unsure))
     steps = np.cumsum(chances[unsure], axis=1)
     classes[unsure] = np.minimum((u[:, None] >= steps).sum(axis=1), chances.shape[1] - 1)
     return classes

@@ -6,17 +6,16 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from faircrowd._checks import check_choice, check_count, check_number, warn
 from faircrowd.errors import DataWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.objective import Gain, make_gain
-from faircrowd.fair.problem import Problem, Tally
+from faircrowd.fair.problem import Problem
 from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solve import Solved, solve
+from faircrowd.fair.tally import Tally
 
 if TYPE_CHECKING:
     from faircrowd.fair.population import Margin
@@ -168,11 +167,11 @@ def solve_problem(
     start = time.perf_counter()
     solved = solve(problem, gain, epsilon, decision, random_state, strict)
     seconds = time.perf_counter() - start
-    tally = problem.tally(solved.labels)
+    tally = problem.tally(solved.labels, solved.gain)
     rule = _rule(problem, solved, tally, epsilon, random_state)
     certificate = certify(
-        problem,
-        solved.labels,
+        problem.classes,
+        problem.groups,
         tally,
         solved.gain,
         solved.multipliers,
@@ -194,7 +193,7 @@ def _margin(problem: Problem, epsilon: float, confidence: float) -> "Margin":
 
     if problem.weights is not None:
         raise OptionError("confidence is for tasks of equal weight; leave sample_weight out.")
-    found = margin_for(np.bincount(problem.group), problem.n_classes, epsilon, confidence)
+    found = margin_for(problem.sizes, problem.n_classes, epsilon, confidence)
     if not found.enough:
         warn(f"{str(found).capitalize()}.", DataWarning)
     return found

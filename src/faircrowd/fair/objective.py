@@ -6,15 +6,17 @@ matrix of gains is M itself (costs with a minus). F1 of the second of two classe
 :math:`2p - \lambda`, with :math:`\lambda` the ratio reached so far.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice
 from faircrowd.errors import OptionError
-from faircrowd.fair.problem import Problem
-from faircrowd.votes.vocabulary import Codes
+
+if TYPE_CHECKING:
+    from faircrowd.fair.problem import Problem
 
 __all__ = ["Gain", "expected_f1", "f1_bound", "f1_gain", "make_gain"]
 
@@ -33,7 +35,7 @@ class Gain(NamedTuple):
 
     def of(self, posterior: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what each label gains, a task and class."""
-        return posterior if self.is_accuracy else np.asarray(posterior @ self.matrix + self.offset)
+        return posterior if self.is_accuracy else np.asarray(_gains(posterior, self.matrix, self.offset))
 
 
 def make_gain(objective: Any, n_classes: int) -> Gain:
@@ -65,18 +67,30 @@ def f1_gain(ratio: float) -> Gain:
     return Gain("f1", np.array([[0.0, 0.0], [0.0, 2.0]]), np.array([0.0, -ratio]))
 
 
-def f1_bound(problem: Problem, ratio: float, bound: float) -> float:
-    """Return a bound on F1 from one on the gain 2p - ratio.
+def f1_bound(mean: float, ratio: float, bound: float) -> float:
+    """Return a bound on F1 from one on the gain 2p - ratio, and the mean posterior of the second class.
 
     If no labelling gains more than b, none has F1 above ratio + (b - ratio mean(p)) / mean(p).
     """
-    mean = float(np.average(problem.posterior[:, 1], weights=problem.weights))
     return ratio + max(bound - ratio * mean, 0.0) / mean if mean > 0 else ratio
 
 
-def expected_f1(problem: Problem, labels: Codes | NDArray[np.float64]) -> float:
-    """Return 2 sum(p x) / (sum(p) + sum(x)) of the second class; labels may be probabilities of it."""
+def expected_f1(problem: "Problem", labels: NDArray[np.float64]) -> float:
+    """Return 2 sum(p x) / (sum(p) + sum(x)) of the second class, for probabilities x of it."""
     weights = np.ones(problem.group.size) if problem.weights is None else problem.weights
     p, x = problem.posterior[:, 1], np.asarray(labels, dtype=np.float64)
     total = float(weights @ p + weights @ x)
     return 2 * float((weights * p) @ x) / total if total > 0 else 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def _gains(posterior: Any, matrix: Any, offset: Any) -> Any:
+    """Return the product, each row by itself: a library's may depend on how many there are."""
+    gains = np.empty(posterior.shape)
+    for i in range(posterior.shape[0]):
+        for k in range(posterior.shape[1]):
+            gain = offset[k]
+            for j in range(posterior.shape[1]):
+                gain += posterior[i, j] * matrix[j, k]
+            gains[i, k] = gain
+    return gains

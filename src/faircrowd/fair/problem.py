@@ -1,19 +1,25 @@
 """What the solvers are given: posteriors, groups, weights, and what a label gains."""
 
-import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.hashing import task_keys
+from faircrowd.fair.objective import Gain, make_gain
+from faircrowd.fair.tally import Tally, add_labels, weigh_labels
+from faircrowd.fair.tasks import Tasks
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Problem", "Tally"]
+__all__ = ["Problem"]
+
+_PIECE = 1 << 20
+_MOST_SORTED = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +64,56 @@ class Problem:
         """Number of classes."""
         return len(self.classes)
 
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of tasks of each group."""
+        return np.bincount(self.group, minlength=self.n_groups)
+
+    @property
+    def sorts(self) -> bool:
+        """Whether a sort of a number a task is quick, and takes little memory."""
+        return self.group.size <= _MOST_SORTED
+
+    @property
+    def has_odds(self) -> bool:
+        """Whether log-odds are known."""
+        return self.log_odds is not None
+
+    def reduce(self, kernel: Callable[..., tuple[NDArray[np.int64], ...]], *parameters: Any) -> list[NDArray[np.int64]]:
+        """Add up what a kernel returns for some tasks over all."""
+        total: list[NDArray[np.int64]] = []
+        for tasks in self._pieces():
+            part = kernel(tasks, *parameters)
+            total = [a + b for a, b in zip(total, part, strict=True)] if total else list(part)
+        return total
+
+    def gather(self, kernel: Callable[..., tuple[NDArray[Any], ...]], *parameters: Any) -> list[NDArray[Any]]:
+        """Join what a kernel returns for some tasks over all."""
+        parts = [kernel(tasks, *parameters) for tasks in self._pieces()]
+        return list(parts[0]) if len(parts) == 1 else [np.concatenate(part) for part in zip(*parts, strict=True)]
+
+    def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: Any) -> NDArray[Any]:
+        """Return what a kernel returns, a row a task."""
+        rows: NDArray[Any] | None = None
+        for tasks in self._pieces():
+            part = kernel(tasks, *parameters)
+            if rows is None:
+                if len(part) == self.group.size:
+                    return part
+                rows = np.empty((self.group.size, *part.shape[1:]), part.dtype)
+            rows[tasks.first : tasks.first + len(part)] = part
+        assert rows is not None  # noqa: S101 - there is at least one piece
+        return rows
+
+    def _pieces(self, size: int | None = None) -> Iterator[Tasks]:
+        size = size or _PIECE
+        none = np.empty(0)
+        odds = none if self.log_odds is None else self.log_odds
+        evidence = none.astype(np.int64) if self.evidence is None else self.evidence
+        for first in range(0, max(self.group.size, 1), size):
+            at = slice(first, first + size)
+            yield Tasks(self.posterior[at], self.group[at], self.own[at], odds[at], evidence[at], self.tasks, first)
+
     def labels(self, codes: Codes) -> Any:
         """Return labels as an aggregator gives them: a Series named ``agg_label``; an array for an array."""
         if self.as_array:
@@ -98,17 +154,18 @@ class Problem:
         names = [type(value).__name__ for value in self.tasks.some(rows)] if self.tasks.is_mixed else []
         return np.array(names) if names else np.zeros(rows.size, dtype=np.int8)
 
-    def tally(self, labels: Codes) -> "Tally":
-        """Count the labels, before and after, a group."""
-        cells = (self.n_groups, self.n_classes, self.n_classes)
-        counts = np.zeros((4, math.prod(cells)), dtype=np.int64)
-        _count(self.group, self.own, labels, self.n_classes, counts)
-        tasks = counts.sum(axis=0).reshape(cells)
-        mass, weights = tasks.astype(np.float64), np.empty(0)
-        if self.weights is not None:
-            mass, weights = np.zeros(cells), self.weights
-            _weigh(self.group, self.own, labels, weights, mass)
-        return Tally(mass, tasks, np.array(_trust(self.posterior, self.own, labels, weights)))
+    def tally(self, labels: Codes, gain: Gain | None = None) -> Tally:
+        """Count the labels, before and after, a group, and sum what they are worth."""
+        gain = make_gain("accuracy", self.n_classes) if gain is None else gain
+        sums: list[NDArray[np.int64]] = []
+        for tasks in self._pieces():
+            part = add_labels(tasks, labels[tasks.first : tasks.first + _PIECE], self.n_groups, gain)
+            sums = [a + b for a, b in zip(sums, part, strict=True)] if sums else list(part)
+        if self.weights is None:
+            return Tally.of(sums, gain)
+        whole = next(self._pieces(self.group.size))
+        mass, *worth = weigh_labels(whole, labels, self.weights, self.n_groups, gain)
+        return Tally(mass, sums[0], *worth)
 
     def group_weights(self) -> NDArray[np.float64]:
         """Weight of each group."""
@@ -119,69 +176,7 @@ class Problem:
         return self.tally(labels).rates
 
 
-class Tally(NamedTuple):
-    """Labels in numbers.
-
-    Attributes
-    ----------
-    mass : ndarray, shape (n_groups, n_classes, n_classes)
-        Weight of the tasks of each group, own label and label.
-    tasks : ndarray of int64, of the same shape
-        Number of these tasks.
-    trust : ndarray, shape (2,)
-        Sum of the posterior of the own labels and of the labels.
-    """
-
-    mass: NDArray[np.float64]
-    tasks: NDArray[np.int64]
-    trust: NDArray[np.float64]
-
-    @property
-    def rates(self) -> NDArray[np.float64]:
-        """Share of each class in each group."""
-        return np.asarray(self.mass.sum(axis=1) / self.mass.sum(axis=(1, 2))[:, None])
-
-    @property
-    def rates_before(self) -> NDArray[np.float64]:
-        """The same for the own labels."""
-        return np.asarray(self.mass.sum(axis=2) / self.mass.sum(axis=(1, 2))[:, None])
-
-    @property
-    def accuracies(self) -> tuple[float, float]:
-        """Expected accuracy of the own labels and of the labels."""
-        before, after = self.trust / self.mass.sum()
-        return float(before), float(after)
-
-
 def _select(rows: NDArray[np.int64], keys: NDArray[Any], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows below the key of this rank, and those at it."""
     cut = np.partition(keys, count - 1)[count - 1]
     return rows[keys < cut], rows[keys == cut]
-
-
-@numba.njit(cache=True, nogil=True)
-def _count(group: Any, own: Any, labels: Any, n_classes: int, counts: Any) -> None:
-    # Four tables in turn: a task need not wait until the last one is written.
-    for i in range(group.size):
-        counts[i & 3, (group[i] * n_classes + own[i]) * n_classes + labels[i]] += 1
-
-
-@numba.njit(cache=True, nogil=True)
-def _weigh(group: Any, own: Any, labels: Any, weights: Any, mass: Any) -> None:
-    for i in range(group.size):
-        mass[group[i], own[i], labels[i]] += weights[i]
-
-
-@numba.njit(cache=True, nogil=True)
-def _trust(posterior: Any, own: Any, labels: Any, weights: Any) -> Any:
-    """Add up the posterior of own labels and of labels; block by block, so that long sums keep their digits."""
-    before, after = 0.0, 0.0
-    for start in range(0, own.size, 1024):
-        block_before, block_after = 0.0, 0.0
-        for i in range(start, min(start + 1024, own.size)):
-            weight = weights[i] if weights.size else 1.0
-            block_before += weight * posterior[i, own[i]]
-            block_after += weight * posterior[i, labels[i]]
-        before += block_before
-        after += block_after
-    return before, after

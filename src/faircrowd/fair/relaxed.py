@@ -50,7 +50,7 @@ def solve_relaxed(
     the program is solved again. ``start`` may hold the multipliers of a near epsilon.
     """
     n_atoms, n_classes = atoms.gains.shape
-    if n_atoms <= _FEW:
+    if n_atoms <= _FEW and atoms.rest is None:
         allowed = np.ones((n_atoms, n_classes), dtype=bool)
         whole = _restricted(atoms, group_mass, epsilon, allowed, f"linear program over {n_atoms:,} atoms")
         if whole is None:
@@ -83,6 +83,7 @@ def _restricted(
     is_open = allowed.sum(axis=1) > 1
     fractions = allowed.astype(np.float64)
     decided = np.zeros((group_mass.size, atoms.gains.shape[1]))
+    decided += 0.0 if atoms.rest is None else atoms.rest.mass
     closed = np.flatnonzero(~is_open)
     cell = atoms.group[closed].astype(np.int64) * decided.shape[1] + np.argmax(allowed[closed], axis=1)
     decided += np.bincount(cell, weights=atoms.mass[closed], minlength=decided.size).reshape(decided.shape)
@@ -92,6 +93,7 @@ def _restricted(
     if program is None:
         return None
     fractions[is_open] = program.fractions
-    value = float((atoms.mass[:, None] * fractions * atoms.gains).sum() / group_mass.sum())
+    gained = float((atoms.mass[:, None] * fractions * atoms.gains).sum())
+    value = (gained + (0.0 if atoms.rest is None else atoms.rest.value)) / float(group_mass.sum())
     bound = dual_value(atoms, group_mass, program.multipliers, epsilon)
     return Relaxed(fractions, program.multipliers, value, max(bound, value), solver)

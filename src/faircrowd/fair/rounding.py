@@ -28,7 +28,7 @@ def round_counts(atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed
     counts[np.arange(n_atoms), best] = np.rint(atoms.mass).astype(np.int64)
     cell = atoms.group.astype(np.int64) * n_classes + best
     totals = np.bincount(cell, weights=atoms.mass, minlength=group_mass.size * n_classes).astype(np.float64)
-    totals = totals.reshape(-1, n_classes)
+    totals = totals.reshape(-1, n_classes) + (0.0 if atoms.rest is None else atoms.rest.mass)
     # Few atoms are split between labels.
     mixed = np.flatnonzero(relaxed.fractions.max(axis=1) < 1.0)
     real = atoms.mass[mixed, None] * relaxed.fractions[mixed]
@@ -47,6 +47,7 @@ def round_counts(atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed
         for width in _WIDTHS:
             movable = np.flatnonzero(members & (split | (margin <= width)))
             fixed = counts[members].sum(axis=0) - counts[movable].sum(axis=0)
+            fixed += 0 if atoms.rest is None else np.rint(atoms.rest.mass[a]).astype(np.int64)
             moved = _transport(atoms.gains[movable], atoms.mass[movable], targets[a] - fixed)
             if moved is not None:
                 counts[movable] = moved

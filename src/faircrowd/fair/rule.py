@@ -13,6 +13,7 @@ from faircrowd.fair.hashing import draw, task_keys, uniforms
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.sql import case_expression
+from faircrowd.fair.tasks import Tasks
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.naming import value_name
 from faircrowd.votes.plain import from_plain, to_plain
@@ -114,48 +115,42 @@ class FairRule:
     def predict_proba(self, posterior: Any, sensitive_features: Any, *, unknown: str = "error") -> Any:
         """Return the probability of each label under the rule: 0 or 1, but where classes are tied."""
         problem = read_posterior(posterior, sensitive_features, one_group_will_do=True)
-        chances, column = self._problem_law(problem, unknown)
-        return problem.frame(chances[:, column])
+        return problem.frame(problem.emit(_law, self, *self._codes(problem, unknown)))
 
-    def predict_problem(self, problem: Problem, unknown: str = "error") -> Any:
-        """Label the tasks of a problem."""
+    def predict_problem(self, problem: Any, unknown: str = "error") -> Any:
+        """Label the tasks of a problem, in memory or in Spark."""
         return problem.labels(self.label_codes(problem, unknown))
 
-    def label_codes(self, problem: Problem, unknown: str = "error") -> Codes:
+    def label_codes(self, problem: Any, unknown: str = "error") -> Any:
         """Return the class of each task of a problem."""
-        chances, column = self._problem_law(problem, unknown)
-        return np.argsort(column).astype(np.int32)[draw(problem.tasks, chances, self.random_state)]
+        return problem.emit(_labels, self, *self._codes(problem, unknown))
 
     def group_codes(self, problem: Problem) -> Codes:
         """Return the group of each task of a problem as the rule numbers them, -1 where it does not know it."""
-        return Vocabulary.of(list(self.groups)).code_of(problem.groups.values)[problem.group]
+        return self._group_places(problem)[problem.group]
 
-    def _problem_law(self, problem: Problem, unknown: str) -> tuple[NDArray[np.float64], Codes]:
-        """Return the probability of each label, in the order of the rule's classes, and the problem's columns there."""
+    def _group_places(self, problem: Any) -> Codes:
+        return Vocabulary.of(list(self.groups)).code_of(problem.groups.values)
+
+    def _codes(self, problem: Any, unknown: str) -> tuple[Codes, Codes]:
+        """Return the rule's number of each class and of each group of a problem, -1 for a group it does not know."""
         check_choice("unknown", unknown, ("error", "own"))
         column = Vocabulary.of(list(self.classes)).code_of(problem.classes.values)
         if problem.n_classes != len(self.classes) or (column < 0).any():
             raise InputError(
                 f"The posterior's classes {few(problem.classes.to_list())} are not the rule's {few(self.classes)}."
             )
-        posterior = np.empty_like(problem.posterior)
-        posterior[:, column] = problem.posterior
-        group = self.group_codes(problem)
-        strange = group < 0
-        if strange.any():
-            names = few(problem.groups.some(np.unique(problem.group[strange])[:5]))
+        group = self._group_places(problem)
+        strange = np.flatnonzero((group < 0) & (problem.sizes > 0))
+        if strange.size:
+            names, tasks = few(problem.groups.some(strange[:5])), int(problem.sizes[strange].sum())
             if unknown == "error":
                 raise InputError(
-                    f"{int(strange.sum()):,} tasks are of groups that the rule does not know: {names}; "
+                    f"{tasks:,} tasks are of groups that the rule does not know: {names}; "
                     f"it knows {few(self.groups)}. unknown='own' gives them the aggregator's own label."
                 )
-            warn(
-                f"{int(strange.sum()):,} tasks of unknown groups ({names}) got the aggregator's own label.", DataWarning
-            )
-        own = column[problem.own]
-        chances = self.law(posterior, np.where(strange, 0, group).astype(np.int32), own)
-        chances[strange] = np.eye(len(self.classes))[own[strange]]
-        return chances, column
+            warn(f"{tasks:,} tasks of unknown groups ({names}) got the aggregator's own label.", DataWarning)
+        return column, group
 
     def to_json(self) -> str:
         """Return the rule as JSON; ``from_json`` reads it back, the same to the last bit."""
@@ -259,6 +254,25 @@ class FairRule:
                 prices = ", ".join(f"{c!s} {0.0 - p:+.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))
                 lines.append(f"  group {name!s}: highest of gain and {prices}")
         return "\n".join(lines)
+
+
+def _law(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> NDArray[np.float64]:
+    """Return the probability of each label of some tasks, in the order of their own classes."""
+    posterior = np.empty_like(tasks.posterior)
+    posterior[:, column] = tasks.posterior
+    group, own = places[tasks.group], column[tasks.own]
+    strange = group < 0
+    chances = rule.law(posterior, np.where(strange, 0, group).astype(np.int32), own)
+    chances[strange] = np.eye(len(rule.classes))[own[strange]]
+    return np.asarray(chances[:, column])
+
+
+def _labels(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> Codes:
+    """Label some tasks; the rule's order of classes decides what a draw makes of a task's hash."""
+    chances = np.empty((tasks.group.size, len(rule.classes)))
+    chances[:, column] = _law(tasks, rule, column, places)
+    drawn = draw(chances, lambda rows: tasks.hashes(rows, rule.random_state))
+    return np.asarray(np.argsort(column).astype(np.int32)[drawn])
 
 
 def thresholds_of(

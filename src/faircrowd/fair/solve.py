@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,20 @@ from numpy.typing import NDArray
 from faircrowd.errors import OptionError
 from faircrowd.fair.atoms import Atoms, merge
 from faircrowd.fair.binary import best_labels, draw_law, sort_groups
+from faircrowd.fair.core import MOST, solve_core
 from faircrowd.fair.dual import margins, prices_of
-from faircrowd.fair.hashing import draw
+from faircrowd.fair.hashing import draw, task_keys
+from faircrowd.fair.keys import coin_labels, coin_law, cut_labels, make_key, own_law, own_marks
 from faircrowd.fair.objective import Gain, expected_f1, f1_bound, f1_gain
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.rounding import round_counts
+from faircrowd.fair.selection import coin_at, cut_at, find_window, own_labels
+from faircrowd.fair.sides import SLACK, Side
+from faircrowd.fair.spread import apart_from, atom_labels, atom_law, drawn_labels, free_labels, free_law, steps_of
 from faircrowd.fair.strict import strict_counts
-from faircrowd.fair.threshold import relaxed_split, tied_part
+from faircrowd.fair.tasks import Tasks
+from faircrowd.fair.threshold import Split, relaxed_split, tied_part
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Solved", "solve"]
@@ -86,44 +92,77 @@ def _solve_f1(problem: Problem, epsilon: float, decision: str, random_state: int
     ratio, solved = 0.0, None
     for _ in range(_MOST_STEPS):
         solved = _solve_affine(problem, f1_gain(ratio), epsilon, decision, random_state, strict)
-        reached = expected_f1(problem, solved.labels if decision == "deterministic" else solved.probabilities[:, 1])
+        tally = problem.tally(solved.labels, solved.gain)
+        if decision == "deterministic":
+            reached = tally.values(solved.gain)[1]
+        else:
+            if not isinstance(problem, Problem):
+                raise OptionError("objective='f1' with a coin is for tasks in memory; use decision='deterministic'.")
+            reached = expected_f1(problem, solved.probabilities[:, 1])
         if reached <= ratio + 1e-15:
             break
         ratio = reached
     assert solved is not None  # noqa: S101 - at least one step
-    bound, dual_bound = (f1_bound(problem, ratio, found) for found in (solved.bound, solved.dual_bound))
+    mean = float(tally.beliefs[1] / tally.mass.sum())
+    bound, dual_bound = (f1_bound(mean, ratio, found) for found in (solved.bound, solved.dual_bound))
     return replace(solved, bound=bound, dual_bound=dual_bound, solver=f"Dinkelbach over {solved.solver}")
 
 
 def _solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
+    if problem.weights is not None:
+        return _solve_weighted(problem, gain, epsilon, decision, random_state)
+    key = make_key(gain, problem.has_odds)
+    own = own_labels(problem, key, by_cost=not gain.is_accuracy)
+    base = float(gain.offset[0] + sum(w * p for w, p in zip(gain.matrix[:, 0], own.beliefs, strict=True) if w))
+    if abs(own.signed_gap) <= epsilon + SLACK:
+        marks = (key, not gain.is_accuracy, problem.ties == "last")
+        labels, value = problem.emit(own_marks, *marks), base + own.gain
+        law = partial(problem.emit, own_law, *marks)
+        zero = np.zeros((2, 2))
+        return Solved(labels, law, zero, _own_ties(problem.ties), gain, value, value, True, "nothing to change")
+    is_whole = decision == "deterministic"
+    window = find_window(problem, key, own, epsilon, whole=is_whole)
+    coins = [coin_at(window, a) for a in (0, 1)]
+    coin = (key, (coins[0][0], coins[1][0]), (coins[0][1], coins[1][1]))
+    if is_whole:
+        cuts = tuple(cut_at(problem, key, window, a, random_state) for a in (0, 1))
+        labels = problem.emit(cut_labels, key, cuts, random_state)
+    else:
+        labels = problem.emit(coin_labels, *coin, random_state)
+    multipliers, ties = _threshold_rule(window.sides, window.split, problem.ties)
+    bound = base + window.split.bound
+    law = partial(problem.emit, coin_law, *coin)
+    return Solved(labels, law, multipliers, ties, gain, bound, bound, True, "thresholds by selection, exact")
+
+
+def _solve_weighted(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
     found = sort_groups(problem, gain, random_state)
     split = relaxed_split(found.sides, epsilon)
-    multipliers = 0.5 * split.beta * np.array([[1.0, -1.0], [-1.0, 1.0]])
-    own_tie = (0.0, 1.0) if problem.ties == "last" else (1.0, 0.0)
-    ties: Ties = {}
-    for a in (0, 1):
-        part = tied_part(found.sides[a], split, a) if split.beta or any(split.tied) else None
-        if part is not None:
-            ties[a, (0, 1)] = (1.0 - part, part)
-        elif split.beta == 0.0:
-            ties[a, (0, 1)] = own_tie
+    multipliers, ties = _threshold_rule(found.sides, split, problem.ties)
     law, bound = draw_law(problem, found, split), found.base + split.bound
-    give = best_labels(problem, found, epsilon, random_state) if decision == "deterministic" else None
-    del found  # what was sorted goes before labels come
-    labels = draw(problem.tasks, law(), random_state) if give is None else give()
-    solver = "one sort of each group, exact"
-    exact = decision == "deterministic" and problem.weights is None
-    return Solved(
-        labels,
-        law,
-        multipliers,
-        ties,
-        gain,
-        bound,
-        bound,
-        exact or decision != "deterministic",
-        solver,
-    )
+    if decision == "deterministic":
+        labels = best_labels(problem, found, epsilon)
+    else:
+        labels = draw(law(), lambda rows: task_keys(problem.tasks, rows, random_state))
+    exact = decision != "deterministic"
+    return Solved(labels, law, multipliers, ties, gain, bound, bound, exact, "one sort of each group, exact")
+
+
+def _threshold_rule(sides: tuple[Side, Side], split: Split, ties: str) -> tuple[NDArray[np.float64], Ties]:
+    """Return the multipliers of thresholds, and the weights of the labels of tasks at them."""
+    multipliers = 0.5 * split.beta * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    weights: Ties = {}
+    for a in (0, 1):
+        part = tied_part(sides[a], split, a) if split.beta or any(split.tied) else None
+        if part is not None:
+            weights[a, (0, 1)] = (1.0 - part, part)
+        elif split.beta == 0.0:
+            weights[a, (0, 1)] = _own_ties(ties)[a, (0, 1)]
+    return multipliers, weights
+
+
+def _own_ties(ties: str) -> Ties:
+    return {(a, (0, 1)): (0.0, 1.0) if ties == "last" else (1.0, 0.0) for a in (0, 1)}
 
 
 def _solve_program(
@@ -131,58 +170,88 @@ def _solve_program(
 ) -> Solved:
     if strict and problem.weights is not None:
         raise OptionError("strict=True counts tasks, and with sample_weight they count differently; leave one out.")
-    gains = gain.of(problem.posterior)
-    mass = problem.group_weights()
-    own = np.argmax(gains, axis=1).astype(np.int32) if not gain.is_accuracy else np.asarray(problem.own, dtype=np.int32)
-    if np.ptp(problem.rates(own), axis=0).max() <= epsilon:
-        return _unchanged(problem, gain, gains, own)
-    atoms = merge(gains, problem.group, problem.weights)
-    relaxed = solve_relaxed(atoms, mass, epsilon)
-    of_task = atoms.of_task
+    free = problem.emit(free_labels, gain)
+    tally = problem.tally(free, gain)
+    if np.ptp(tally.rates, axis=0).max() <= epsilon:
+        return _unchanged(problem, gain, free, tally.gain_of_labels(gain))
+    if problem.weights is not None:
+        return _solve_weights(problem, gain, epsilon, decision, random_state)
+    mass = problem.sizes.astype(np.float64)
+    atoms, relaxed = solve_core(problem, gain, epsilon)
     ties = _tie_weights(atoms, mass, relaxed)
     bound, solver, optimal = relaxed.bound, relaxed.solver, decision != "deterministic"
-
-    def law() -> NDArray[np.float64]:
-        return relaxed.fractions if of_task is None else relaxed.fractions[of_task]
-
+    prices = prices_of(relaxed.multipliers, mass)
+    coins = (gain, prices, apart_from(atoms, mass, relaxed.multipliers, relaxed.fractions))
+    law = partial(problem.emit, atom_law, *coins)
     if decision == "randomized":
-        labels = draw(problem.tasks, law(), random_state)
-    elif problem.weights is not None:  # whole counts mean nothing where tasks weigh differently
-        labels = _spread_weight(problem, of_task, relaxed, random_state)
-    elif strict:
+        labels = problem.emit(drawn_labels, *coins, random_state)
+        return Solved(labels, law, relaxed.multipliers, ties, gain, bound, bound, optimal, solver)
+    if strict:
+        if atoms.rest is not None:
+            raise OptionError(f"strict=True is for up to {MOST:,} different tasks; leave it out.")
         kept = strict_counts(atoms, mass, relaxed, epsilon)
-        labels = _spread(problem, of_task, kept.counts, random_state)
-        value = float((kept.counts * atoms.gains).sum() / mass.sum())
+        counts = kept.counts
+        value = float((counts * atoms.gains).sum() / mass.sum())
         bound, solver, optimal = kept.bound, f"{solver}, then integer program", kept.bound - value <= 1e-9
     else:
-        labels = _spread(problem, of_task, _rounded(atoms, mass, relaxed, epsilon), random_state)
+        atoms, counts = _rounded(problem, gain, atoms, relaxed, epsilon)
+    apart = apart_from(atoms, mass, relaxed.multipliers, counts / atoms.mass[:, None])
+    where = np.searchsorted(atoms.keys, apart.keys)  # type: ignore[arg-type]
+    steps = steps_of(problem, gain, prices, apart, counts[where], random_state)
+    labels = problem.emit(atom_labels, gain, prices, apart, steps, random_state)
     return Solved(labels, law, relaxed.multipliers, ties, gain, bound, relaxed.bound, optimal, solver)
 
 
-def _unchanged(problem: Problem, gain: Gain, gains: NDArray[np.float64], own: Codes) -> Solved:
+def _solve_weights(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solved:
+    mass = problem.group_weights()
+    atoms = merge(gain.of(problem.posterior), problem.group, problem.weights)
+    relaxed = solve_relaxed(atoms, mass, epsilon)
+    of_task = atoms.of_task
+    assert of_task is not None  # noqa: S101 - merge gives it
+
+    def law() -> NDArray[np.float64]:
+        return np.asarray(relaxed.fractions[of_task])
+
+    if decision == "randomized":
+        labels = draw(law(), lambda rows: task_keys(problem.tasks, rows, random_state))
+    else:  # whole counts mean nothing where tasks weigh differently
+        labels = _spread_weight(problem, of_task, relaxed, random_state)
+    ties, bound = _tie_weights(atoms, mass, relaxed), relaxed.bound
+    optimal = decision != "deterministic"
+    return Solved(labels, law, relaxed.multipliers, ties, gain, bound, bound, optimal, relaxed.solver)
+
+
+def _unchanged(problem: Problem, gain: Gain, free: Codes, value: float) -> Solved:
     """Keep the labels without a constraint, which are within epsilon."""
-    value = float(
-        np.average(np.take_along_axis(gains, own[:, None].astype(np.int64), axis=1)[:, 0], weights=problem.weights)
-    )
-    tied = gains >= gains.max(axis=1, keepdims=True) - _TIE
-    several = np.flatnonzero(tied.sum(axis=1) > 1)
-    kinds = np.unique(np.column_stack([problem.group[several], own[several], tied[several]]), axis=0)
     ties: Ties = {}
-    for a, label, *marks in kinds.tolist():
+    (kinds,) = problem.gather(_tied_kinds, gain)
+    for a, label, *marks in np.unique(kinds, axis=0).tolist():
         members = tuple(np.flatnonzero(marks).tolist())
         ties[a, members] = tuple(float(k == label) for k in members)
-    zero, one_hot = np.zeros((problem.n_groups, problem.n_classes)), np.eye(problem.n_classes)
-    return Solved(own, lambda: one_hot[own], zero, ties, gain, value, value, True, "nothing to change")
+    zero = np.zeros((problem.n_groups, problem.n_classes))
+    law = partial(problem.emit, free_law, gain)
+    return Solved(free, law, zero, ties, gain, value, value, True, "nothing to change")
 
 
-def _rounded(atoms: Atoms, mass: NDArray[np.float64], relaxed: Relaxed, epsilon: float) -> NDArray[np.int64]:
+def _tied_kinds(tasks: Tasks, gain: Gain) -> tuple[NDArray[np.int64], ...]:
+    """Return group, label and tied labels of tasks whose best labels are tied, each kind once."""
+    gains, free = gain.of(tasks.posterior), free_labels(tasks, gain)
+    tied = gains >= gains.max(axis=1, keepdims=True) - _TIE
+    several = np.flatnonzero(tied.sum(axis=1) > 1)
+    return (np.unique(np.column_stack([tasks.group[several], free[several], tied[several]]), axis=0),)
+
+
+def _rounded(
+    problem: Problem, gain: Gain, atoms: Atoms, relaxed: Relaxed, epsilon: float
+) -> tuple[Atoms, NDArray[np.int64]]:
     """Round to whole counts; to those without a gap, if epsilon is less than a task and these are better."""
+    mass = problem.sizes.astype(np.float64)
     counts = round_counts(atoms, mass, relaxed, epsilon)
-    if epsilon == 0 or epsilon * mass.min() >= 1:
-        return counts
+    if epsilon == 0 or epsilon * mass.min() >= 1 or atoms.rest is not None:
+        return atoms, counts
     even = round_counts(atoms, mass, solve_relaxed(atoms, mass, 0.0), 0.0)
     ranked = [(max(_gap(atoms, mass, c) - epsilon, _SAME), -float((c * atoms.gains).sum())) for c in (counts, even)]
-    return counts if ranked[0] <= ranked[1] else even
+    return atoms, (counts if ranked[0] <= ranked[1] else even)
 
 
 def _gap(atoms: Atoms, mass: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
@@ -190,12 +259,11 @@ def _gap(atoms: Atoms, mass: NDArray[np.float64], counts: NDArray[np.int64]) -> 
     return float(np.ptp(np.stack(rates, axis=1), axis=0).max())
 
 
-def _spread_weight(problem: Problem, of_task: NDArray[np.int64] | None, relaxed: Relaxed, random_state: int) -> Codes:
+def _spread_weight(problem: Problem, of_task: NDArray[np.int64], relaxed: Relaxed, random_state: int) -> Codes:
     """Label the tasks of each atom in turn, so that the weight of each label is its fraction to within one task."""
     best: Codes = np.argmax(relaxed.fractions, axis=1).astype(np.int32)
-    if of_task is None or problem.weights is None:
-        return best
     labels: Codes = best[of_task]
+    assert problem.weights is not None  # noqa: S101 - this is for weights
     mixed = np.flatnonzero(relaxed.fractions.max(axis=1) < 1.0)
     rows = np.flatnonzero(np.isin(of_task, mixed))
     rows = problem.ordered(rows, random_state, of_task[rows])
@@ -205,27 +273,6 @@ def _spread_weight(problem: Problem, of_task: NDArray[np.int64] | None, relaxed:
         middle = (np.cumsum(weights) - weights / 2) / weights.sum()
         place = np.searchsorted(np.cumsum(relaxed.fractions[atom]), middle, side="right")
         labels[own] = np.minimum(place, problem.n_classes - 1)
-    return labels
-
-
-def _spread(problem: Problem, of_task: NDArray[np.int64] | None, counts: NDArray[np.int64], random_state: int) -> Codes:
-    """Label the tasks of each atom in these counts."""
-    best: Codes = np.argmax(counts, axis=1).astype(np.int32)
-    if of_task is None:  # each task is an atom
-        return best
-    labels: Codes = best[of_task]
-    mixed = np.flatnonzero((counts > 0).sum(axis=1) > 1)
-    if not mixed.size:
-        return labels
-    # The tasks of such an atom, most evidence first, keep their own label as far as it goes.
-    rows = np.flatnonzero(np.isin(of_task, mixed))
-    rows = problem.ordered(rows, random_state, of_task[rows])
-    starts = np.searchsorted(of_task[rows], mixed, side="left")
-    for atom, start in zip(mixed, starts, strict=True):
-        own = int(problem.own[rows[start]])
-        order = [own, *(k for k in range(problem.n_classes) if k != own)]
-        given = np.repeat(order, counts[atom][order])
-        labels[rows[start : start + given.size]] = given
     return labels
 
 

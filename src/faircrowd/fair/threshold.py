@@ -17,13 +17,12 @@ walk outward from its maximum, until the bound falls below the best labelling fo
 
 from typing import NamedTuple
 
-import numpy as np
+from faircrowd.fair.sides import SLACK, Side, new_cache, price_of, rank_of, rate_of, value_of
 
-from faircrowd.fair.sides import SLACK, Side, new_cache, price_of, rate_of, value_of
+__all__ = ["NEAR", "SLACK", "Split", "relaxed_split", "tied_part"]
 
-__all__ = ["SLACK", "Split", "relaxed_split", "tied_part"]
-
-_NEAR = 1e-11
+NEAR = 1e-11
+"""Costs this close to each other are the same to a rule."""
 
 
 class Split(NamedTuple):
@@ -85,7 +84,7 @@ def relaxed_split(sides: tuple[Side, Side], epsilon: float) -> Split:
         low, high, cache = sure[a], sure[a] + tied[a], new_cache()
         rates[a] = (1 - omega[a]) * rate_of(side, low) + omega[a] * rate_of(side, high)
         value += (1 - omega[a]) * value_of(side, low, cache) + omega[a] * value_of(side, high, cache)
-        best = int(np.searchsorted(side.costs, -sign * beta / side.share))  # those that gain more than their price
+        best = rank_of(side, -sign * beta / side.share, False)  # those that gain more than their price
         bound += value_of(side, best, cache) - sign * beta * rate_of(side, best)
     return Split(
         (sure[0], sure[1]),
@@ -106,8 +105,8 @@ def tied_part(side: Side, split: Split, a: int) -> float | None:
     """
     sure, after, omega = split.sure[a], split.sure[a] + split.tied[a], split.omega[a]
     at = (split.beta if a == 0 else -split.beta) / side.share
-    low = min(int(np.searchsorted(side.costs, at - _NEAR, "left")), sure)
-    high = max(int(np.searchsorted(side.costs, at + _NEAR, "right")), after)
+    low = min(int(rank_of(side, at - NEAR, False)), sure)
+    high = max(int(rank_of(side, at + NEAR, True)), after)
     if (low, high) == (sure, after):
         return omega if split.tied[a] else None
     marked = (1 - omega) * rate_of(side, sure) + omega * rate_of(side, after)

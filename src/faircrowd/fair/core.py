@@ -1,0 +1,92 @@
+"""Any number of classes and groups, very many tasks: the atoms that are undecided, and what the others add up to.
+
+Near good multipliers most tasks have a label that no small change of the multipliers touches. Such tasks are counted
+where they lie. The others are gathered and solved over. If the multipliers of the solution are near enough to those
+that told the tasks apart, then every task that was only counted has its best label under them too: the bound holds
+for all tasks, and value = bound proves the optimum. If not, the new multipliers tell the tasks apart once more.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.errors import FaircrowdError
+from faircrowd.fair.atoms import Atoms, Rest, collect, joined
+from faircrowd.fair.dual import best_of, margins, prices_of, smoothed_multipliers
+from faircrowd.fair.objective import Gain
+from faircrowd.fair.relaxed import Relaxed, solve_relaxed
+from faircrowd.fair.sides import limbs_of
+from faircrowd.fair.tally import from_units, gain_unit
+from faircrowd.fair.tasks import Population, Tasks
+
+__all__ = ["MOST", "solve_core"]
+
+MOST = 1 << 22
+"""Up to so many tasks, or different tasks, are gathered whole."""
+
+_SAMPLE = 1 << 18
+_MOST_TURNS = 20
+
+
+def solve_core(tasks: Population, gain: Gain, epsilon: float, most: int = MOST) -> tuple[Atoms, Relaxed]:
+    """Solve with a coin, over atoms of which no more than about ``most`` are gathered."""
+    mass = tasks.sizes.astype(np.float64)
+    total = int(tasks.sizes.sum())
+    if total <= most:
+        atoms = collect(tasks, gain)
+        return atoms, solve_relaxed(atoms, mass, epsilon)
+    one_in = max(total // min(_SAMPLE, most), 2)
+    sample = collect(tasks, gain, one_in)
+    if sample.mass.size * one_in <= most:  # most tasks have their like
+        atoms = collect(tasks, gain)
+        return atoms, solve_relaxed(atoms, mass, epsilon)
+    seen = np.bincount(sample.group, weights=sample.mass, minlength=mass.size).astype(np.float64)
+    if not seen.all():
+        atoms = collect(tasks, gain)
+        return atoms, solve_relaxed(atoms, mass, epsilon)
+    scaled = sample._replace(mass=sample.mass * (mass / seen)[sample.group])
+    centre = smoothed_multipliers(scaled, mass, epsilon)
+    for _ in range(_MOST_TURNS):
+        reach = _reach(scaled, mass, centre, most / total)
+        atoms = _undecided(tasks, gain, centre, reach)
+        found = solve_relaxed(atoms, mass, epsilon, centre)
+        if 2 * np.abs(found.multipliers - centre).max() <= reach:
+            return atoms, found
+        centre = found.multipliers
+    raise FaircrowdError("The multipliers did not settle; this should not happen. Please report it with the data.")
+
+
+def _reach(sample: Atoms, mass: NDArray[np.float64], centre: NDArray[np.float64], share: float) -> float:
+    """Return how near the best labels of a task are if that is so for this share of the tasks."""
+    margin, _ = margins(sample, mass, centre)
+    near = np.sort(margin * (mass / mass.sum())[sample.group])
+    return float(near[min(int(share / 2 * near.size), near.size - 1)])
+
+
+def _undecided(tasks: Population, gain: Gain, centre: NDArray[np.float64], reach: float) -> Atoms:
+    shares = tasks.sizes / tasks.sizes.sum()
+    prices = prices_of(centre, tasks.sizes.astype(np.float64))
+    counts, limbs = tasks.reduce(_count_decided, gain, prices, shares, reach)
+    rest = Rest(counts.astype(np.float64), float(from_units(limbs, gain_unit(gain))))
+    gains, group, mass = tasks.gather(_find_undecided, gain, prices, shares, reach)
+    return joined(gains, group, mass, rest)
+
+
+def _count_decided(
+    tasks: Tasks, gain: Gain, prices: NDArray[np.float64], shares: NDArray[np.float64], reach: float
+) -> tuple[NDArray[np.int64], ...]:
+    gains = gain.of(tasks.posterior)
+    margin, best = best_of(gains, tasks.group, prices)
+    rows = np.flatnonzero(margin * shares[tasks.group] > reach)
+    cell = tasks.group[rows].astype(np.int64) * prices.shape[1] + best[rows]
+    counts = np.bincount(cell, minlength=prices.size).reshape(prices.shape)
+    high, low = limbs_of(gains[rows, best[rows]], gain_unit(gain))
+    return counts, np.array([high.sum(), low.sum()])
+
+
+def _find_undecided(
+    tasks: Tasks, gain: Gain, prices: NDArray[np.float64], shares: NDArray[np.float64], reach: float
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
+    gains = gain.of(tasks.posterior)
+    margin, _ = best_of(gains, tasks.group, prices)
+    rows = np.flatnonzero(margin * shares[tasks.group] <= reach)
+    return gains[rows], tasks.group[rows], np.ones(rows.size)

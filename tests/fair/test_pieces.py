@@ -1,0 +1,168 @@
+"""Wherever tasks lie, however they are cut, and however few may be held at once: the same labels and certificate."""
+
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from faircrowd.fair.certificate import Certificate
+from faircrowd.fair.core import solve_core
+from faircrowd.fair.make import FairResult, solve_problem
+from faircrowd.fair.objective import make_gain
+from faircrowd.fair.order import first_in_order
+from faircrowd.fair.problem import Problem
+from faircrowd.fair.reading import read_posterior
+from faircrowd.fair.tasks import Tasks
+from faircrowd.votes import Vocabulary
+
+SEEDS = st.integers(0, 2**32 - 1)
+PLAIN = {"objective": "accuracy", "decision": "deterministic", "random_state": 3}
+
+
+def limits(piece: int, few: int = 4) -> ExitStack:
+    """Cut tasks into pieces, sort none, and hold few at once."""
+    stack = ExitStack()
+    for name, value in {
+        "problem._PIECE": piece,
+        "problem._MOST_SORTED": 0,
+        "selection._FEW": few,
+        "selection._BITS": 3,
+        "order._FEW": few,
+    }.items():
+        stack.enter_context(patch(f"faircrowd.fair.{name}", value))
+    return stack
+
+
+def some(n_tasks: int, n_classes: int, n_groups: int, seed: int, votes: int | None) -> Problem:
+    """Tasks with evidence and, for two classes and half of the seeds, log-odds; tied if made of a few votes."""
+    rng = np.random.default_rng(seed)
+    group = np.append(np.arange(n_groups), rng.integers(0, n_groups, n_tasks - n_groups))
+    p = rng.dirichlet(np.ones(n_classes), n_tasks)
+    p[:, -1] += group / n_groups
+    p /= p.sum(axis=1, keepdims=True)
+    if votes is not None:
+        p = np.stack([rng.multinomial(votes, row) / votes for row in p])
+    logs = np.log(np.clip(p, 1e-300, None)) if n_classes == 2 and votes is None and seed % 2 else None
+    return read_posterior(p, group, evidence=rng.integers(1, 4, n_tasks), log_posterior=logs)
+
+
+def same(a: FairResult, b: FairResult) -> None:
+    np.testing.assert_array_equal(a.labels, b.labels)
+    np.testing.assert_array_equal(a.probabilities, b.probabilities)
+    assert a.rule.to_json() == b.rule.to_json()
+    assert timeless(a.certificate) == timeless(b.certificate)
+
+
+def timeless(certificate: Certificate) -> Certificate:
+    return replace(certificate, seconds=0.0)
+
+
+@given(st.integers(6, 300), st.sampled_from([None, 3]), st.floats(0, 0.3), st.integers(1, 90), SEEDS)
+@settings(max_examples=60)
+def test_two_classes_by_selection(n: int, votes: int | None, epsilon: float, piece: int, seed: int) -> None:
+    for asked in (PLAIN, PLAIN | {"decision": "randomized"}, PLAIN | {"objective": [[2.0, -1.0], [-3.0, 1.0]]}):
+        whole = solve_problem(some(n, 2, 2, seed, votes), epsilon=epsilon, **asked)
+        with limits(piece):
+            cut = solve_problem(some(n, 2, 2, seed, votes), epsilon=epsilon, **asked)
+            same(whole, cut)
+
+
+@pytest.mark.parametrize("votes", [None, 5], ids=["untied", "tied"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.013, 0.1])
+def test_many_tasks_by_selection(votes: int | None, epsilon: float) -> None:
+    whole = solve_problem(some(60_000, 2, 2, 1, votes), epsilon=epsilon, **PLAIN)
+    with limits(7_000, 1_000):
+        same(whole, solve_problem(some(60_000, 2, 2, 1, votes), epsilon=epsilon, **PLAIN))
+
+
+def test_a_tiny_group_widens_the_window() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0, 1, 30_000)
+    group = (np.arange(p.size) < 3).astype(int)
+    p[:3] = 0.9, 0.2, 0.1
+    problem = read_posterior(np.stack([1 - p, p], axis=1), group)
+    whole = solve_problem(problem, epsilon=0.02, **PLAIN)
+    with limits(10_000):
+        same(whole, solve_problem(problem, epsilon=0.02, **PLAIN))
+    assert whole.certificate.gap <= 0.02
+
+
+@given(
+    st.integers(10, 200), st.integers(2, 4), st.integers(2, 4), st.sampled_from([None, 3]), st.integers(1, 90), SEEDS
+)
+@settings(max_examples=40)
+def test_many_classes_and_groups(n: int, classes: int, groups: int, votes: int | None, cuts: int, seed: int) -> None:
+    for asked in (PLAIN, PLAIN | {"decision": "randomized"}):
+        whole = solve_problem(some(n, classes, groups, seed, votes), epsilon=0.05, **asked)
+        with limits(n // cuts + 1):
+            same(whole, solve_problem(some(n, classes, groups, seed, votes), epsilon=0.05, **asked))
+
+
+@given(st.integers(10, 120), st.sampled_from(["f1", "accuracy"]), SEEDS)
+@settings(max_examples=25)
+def test_names_and_order_of_tasks_do_not_matter(n: int, objective: str, seed: int) -> None:
+    """The same ids in another order: another order of labels, the same of everything else."""
+    rng = np.random.default_rng(seed)
+    for classes, groups in ((2, 2), (2, 3)) if objective == "f1" else ((2, 2), (3, 3)):
+        problem = some(n, classes, groups, seed - seed % 2, 4)
+        order = rng.permutation(n)
+        moved = Problem(
+            tasks=Vocabulary.of(order.tolist()),
+            classes=problem.classes,
+            groups=problem.groups,
+            style=problem.style,
+            posterior=problem.posterior[order],
+            group=problem.group[order],
+            own=problem.own[order],
+            evidence=None if problem.evidence is None else problem.evidence[order],
+            as_array=True,
+        )
+        a, b = (solve_problem(each, epsilon=0.05, **PLAIN | {"objective": objective}) for each in (problem, moved))
+        np.testing.assert_array_equal(np.asarray(a.labels)[order], b.labels)
+        assert timeless(a.certificate) == timeless(b.certificate)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (5, 3), (2, 4)])
+def test_few_undecided_tasks_prove_the_optimum_of_all(shape: tuple[int, int]) -> None:
+    problem = some(30_000, *shape, 5, None)
+    gain = make_gain("accuracy", shape[0])
+    _, whole = solve_core(problem, gain, 0.03)
+    atoms, found = solve_core(problem, gain, 0.03, most=6_000)
+    assert atoms.rest is not None
+    assert atoms.mass.size < 8_000
+    assert atoms.mass.sum() + atoms.rest.mass.sum() == 30_000
+    assert found.value == pytest.approx(whole.value, abs=1e-12)
+    assert found.bound - found.value <= 1e-10
+    with patch("faircrowd.fair.core.MOST", 6_000):
+        a = solve_problem(problem, epsilon=0.03, **PLAIN)
+        with limits(5_000):
+            same(a, solve_problem(problem, epsilon=0.03, **PLAIN))
+    assert a.certificate.gap <= 0.03 + 2 / problem.sizes.min()
+    assert a.certificate.optimality_gap <= 1e-3
+
+
+def rows_below(tasks: Tasks, bound: float) -> Any:
+    return np.flatnonzero(tasks.posterior[:, 1] < bound)
+
+
+@given(st.integers(5, 200), st.integers(1, 60), st.booleans(), SEEDS)
+@settings(max_examples=50)
+def test_the_first_in_order_by_counting(n: int, piece: int, by_evidence: bool, seed: int) -> None:
+    problem = some(n, 2, 2, seed, None)
+    if not by_evidence:
+        problem = replace(problem, evidence=None)
+    rows = np.flatnonzero(problem.posterior[:, 1] < 0.6)
+    if not rows.size:
+        return
+    counts = sorted({1, max(rows.size // 2, 1), rows.size})
+    with limits(piece, few=3):
+        ends = first_in_order(problem, rows_below, (0.6,), rows.size, counts, 5)
+    ordered = problem.ordered(rows, 5)
+    whole = next(problem._pieces())
+    for count, end in zip(counts, ends, strict=True):
+        assert sorted(rows[whole.is_first(rows, end, 5)]) == sorted(ordered[:count])
