@@ -1,8 +1,10 @@
 """Votes from a million up: seconds and peak memory of the engines, from the file of votes to the labels.
 
 ``python benchmarks/scale.py`` runs 1 and 10 million votes; ``--votes 1e8`` more. Each run is a process of its own:
-``faircrowd aggregate`` with 20 rounds of Dawid-Skene, by default with the exact fair rule for two groups. Seconds a
-round are the median of those between two rounds of the run.
+``faircrowd aggregate`` with 20 rounds of Dawid-Skene, by default with the exact fair rule for two groups. A round is
+the median of those between two rounds of the run; the fastest round, and the seconds of all processors, tell less of
+other work on the same machine. ``--kill 10`` also kills a stream after so many rounds, goes on with ``--resume``, and
+compares the files.
 """
 
 import argparse
@@ -23,13 +25,18 @@ import pyarrow.parquet
 VOTES_A_TASK = 5
 CHUNK = 1 << 20
 ROUNDS = 20
+FILES = ("labels.csv", "workers.csv", "rule.json", "model.json", "model.npz", "summary.json")
 CHILD = """
-import json, sys, time
+import json, os, signal, sys, time
 from faircrowd.aggregate.em import watch_rounds
 from faircrowd.cli.app import run
 times = []
-with watch_rounds(lambda *_: times.append(time.perf_counter())):
-    code = run(sys.argv[2:])
+def end_round(number, *_):
+    times.append((time.perf_counter(), time.process_time()))
+    if number == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+with watch_rounds(end_round):
+    code = run(sys.argv[3:])
 open(sys.argv[1], "w").write(json.dumps(times))
 sys.exit(code)
 """
@@ -68,26 +75,30 @@ def _truth(task: np.ndarray) -> np.ndarray:
     return ((task * 40503 >> 5) % 100 < 30 + 20 * _group(task)).astype(np.int64)
 
 
-def run(folder: Path, engine: str, *, fair: bool, limit: str | None) -> dict[str, Any]:
+def run(
+    folder: Path, engine: str, *, fair: bool, limit: str | None, out: Path, kill: int = 0, resume: bool = False
+) -> dict[str, Any]:
     """Run the command; return its seconds and the largest memory it had resident, in MB."""
-    out, times = folder / f"out-{engine}", folder / "times.json"
-    command = [sys.executable, "-c", CHILD, str(times), "aggregate", str(folder / "votes.parquet"), "--out", str(out)]
-    command += ["--engine", engine, "--n-iter", str(ROUNDS), "--tol", "-1", "--no-report", "--json"]
+    times = folder / "times.json"
+    command = [sys.executable, "-c", CHILD, str(times), str(kill), "aggregate", str(folder / "votes.parquet")]
+    command += ["--out", str(out), "--engine", engine, "--n-iter", str(ROUNDS), "--tol", "-1", "--no-report", "--json"]
     if fair:
         command += ["--tasks", str(folder / "tasks.parquet"), "--group", "group", "--epsilon", "0.02"]
     if limit and engine == "stream":
         command += ["--memory-limit", limit]
+    if resume:
+        command.append("--resume")
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"{engine} failed: {command[4:]}")
-    return {
-        "seconds": time.perf_counter() - began,
-        "peak_mb": usage.ru_maxrss / 1024,
-        "seconds_a_round": float(np.median(np.diff(json.loads(times.read_text(encoding="utf-8"))))),
-        "labels": out / "labels.csv",
-    }
+    if status and not kill:
+        raise SystemExit(f"{engine} failed: {command[5:]}")
+    found: dict[str, Any] = {"seconds": time.perf_counter() - began, "peak_mb": usage.ru_maxrss * 1024 / 1e6}
+    if not kill:
+        rounds = np.diff(json.loads(times.read_text(encoding="utf-8")), axis=0)
+        median, processor = np.median(rounds, axis=0)
+        found |= {"a_round": median, "fastest_round": rounds[:, 0].min(), "processor_a_round": processor}
+    return found
 
 
 def same(first: Path, second: Path) -> bool:
@@ -98,22 +109,39 @@ def same(first: Path, second: Path) -> bool:
     return False
 
 
-def measure(folder: Path, n_votes: int, engines: list[str], *, fair: bool, limit: str | None) -> dict[str, Any]:
+def differing(first: Path, second: Path) -> list[str]:
+    """Name the files that are not the same, byte by byte."""
+    return [name for name in FILES if (first / name).exists() and not same(first / name, second / name)]
+
+
+def measure(
+    folder: Path, n_votes: int, engines: list[str], *, fair: bool, limit: str | None, kill: int
+) -> dict[str, Any]:
     """Measure one size in a folder."""
     began = time.perf_counter()
     write_crowd(folder, n_votes)
     print(f"{n_votes:,} votes written in {time.perf_counter() - began:.0f} s", flush=True)
     found: dict[str, Any] = {"votes": n_votes, "fair": fair}
-    labels = []
     for engine in engines:
-        found[engine] = run(folder, engine, fair=fair, limit=limit)
-        labels.append(found[engine].pop("labels"))
-        shown = ", ".join(f"{name} {value:.3g}" for name, value in found[engine].items())
-        print(f"  {engine}: {shown}", flush=True)
-    if len(labels) > 1:
-        found["same_labels"] = all(same(labels[0], other) for other in labels[1:])
-        print(f"  labels.csv are {'the same' if found['same_labels'] else 'NOT THE SAME'}", flush=True)
+        found[engine] = run(folder, engine, fair=fair, limit=limit, out=folder / engine)
+        found[engine]["fastest_a_million"] = found[engine]["fastest_round"] / n_votes * 1e6
+        found[engine]["processor_a_million"] = found[engine]["processor_a_round"] / n_votes * 1e6
+        show(engine, found[engine])
+    others = engines[1:]
+    if kill:
+        out, others = folder / "resumed", [*others, "resumed"]
+        show("killed", run(folder, "stream", fair=fair, limit=limit, out=out, kill=kill))
+        found["resumed"] = run(folder, "stream", fair=fair, limit=limit, out=out, resume=True)
+        show("resumed", found["resumed"])
+    wrong = [f"{other}/{name}" for other in others for name in differing(folder / engines[0], folder / other)]
+    found["same_files"] = not wrong
+    if others:
+        print(f"  files are {f'NOT THE SAME: {wrong}' if wrong else 'the same'}", flush=True)
     return found
+
+
+def show(name: str, found: dict[str, Any]) -> None:
+    print(f"  {name}: {', '.join(f'{key} {value:.3g}' for key, value in found.items())}", flush=True)
 
 
 def main() -> None:
@@ -121,6 +149,7 @@ def main() -> None:
     parser.add_argument("--votes", type=float, nargs="+", default=[1e6, 1e7])
     parser.add_argument("--engines", nargs="+", default=["memory", "stream"])
     parser.add_argument("--memory-limit")
+    parser.add_argument("--kill", type=int, default=0, help="also kill a stream after so many rounds, and go on")
     parser.add_argument("--plain", action="store_true", help="without groups and the fair rule")
     parser.add_argument("--folder", type=Path, help="where files are made (default: temporary)")
     parser.add_argument("--json", type=Path, help="also write the figures here")
@@ -128,11 +157,11 @@ def main() -> None:
     rows = []
     for n_votes in given.votes:
         with tempfile.TemporaryDirectory(dir=given.folder) as place:
-            fair = not given.plain
-            rows.append(measure(Path(place), int(n_votes), given.engines, fair=fair, limit=given.memory_limit))
+            asked = {"fair": not given.plain, "limit": given.memory_limit, "kill": given.kill}
+            rows.append(measure(Path(place), int(n_votes), given.engines, **asked))
     if given.json:
         given.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    if not all(row.get("same_labels", True) for row in rows):
+    if not all(row["same_files"] for row in rows):
         raise SystemExit("the engines disagree")
 
 

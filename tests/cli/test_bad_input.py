@@ -346,7 +346,7 @@ def test_an_interrupted_run_writes_nothing(place: Path, monkeypatch: pytest.Monk
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("faircrowd.report.labels_table", stop)
+    monkeypatch.setattr("faircrowd.report.label_tables", stop)
     with pytest.raises(SystemExit) as ended:
         main(["aggregate", "votes.csv", "--method", "majority", "--out", "out/run"])
     assert ended.value.code == 130

@@ -1,7 +1,9 @@
 """The engines of the command line: the same files from memory and from disk, and runs that go on."""
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+import rich.console
 
+from faircrowd.cli.console import Console
 from faircrowd.engines import choice
 from faircrowd.errors import OptionError
 
@@ -68,7 +72,7 @@ def fair(votes: Path, out: Path, *more: Any) -> list[Any]:
 
 def test_stream_writes_the_files_of_memory(votes: Path, tmp_path: Path) -> None:
     run(*fair(votes, tmp_path / "memory", "--engine", "memory"))
-    done = run(*fair(votes, tmp_path / "stream", "--engine", "stream", "--memory-limit", "300MB"))
+    done = run(*fair(votes, tmp_path / "stream", "--engine", "stream", "--memory-limit", "600MB"))
     assert done.stderr == ""
     assert_same_files(tmp_path / "memory", tmp_path / "stream")
 
@@ -125,7 +129,7 @@ def test_broken_checkpoint_is_one_line(votes: Path, tmp_path: Path) -> None:
 
 
 def test_the_choice_is_said(votes: Path, tmp_path: Path) -> None:
-    rows = pa.concat_tables([pa.parquet.read_table(votes)] * 700)
+    rows = pa.concat_tables([pa.parquet.read_table(votes)] * 1500)
     pa.parquet.write_table(rows, tmp_path / "many.parquet")
     arguments = [
         "aggregate",
@@ -134,21 +138,33 @@ def test_the_choice_is_said(votes: Path, tmp_path: Path) -> None:
         "majority",
         "--no-report",
         "--memory-limit",
-        "100MB",
+        "500MB",
     ]
     done = run(*arguments, "--out", tmp_path / "out")
-    assert done.stderr.startswith("engine stream: reading ")
+    assert done.stderr.startswith("engine stream: a run on ")
     assert done.stderr.count("\n") == 1
     notes = json.loads(run(*arguments, "--out", tmp_path / "out", "--json").stdout)["notes"]
     assert any(note.startswith("engine stream: ") for note in notes)
-    assert run("aggregate", votes, "--out", tmp_path / "out", "--memory-limit", "100MB").stderr == ""
+    assert run("aggregate", votes, "--out", tmp_path / "out", "--memory-limit", "500MB").stderr == ""
+
+
+@pytest.mark.parametrize(("as_json", "is_terminal"), [(False, True), (False, False), (True, True)])
+def test_a_terminal_shows_rounds_and_blocks(votes: Path, as_json: bool, is_terminal: bool) -> None:
+    from faircrowd import DawidSkene
+
+    console, shown = Console(as_json), io.StringIO()
+    console._err = rich.console.Console(file=shown, force_terminal=is_terminal, width=120)
+    with console.rounds("dawid-skene"):
+        DawidSkene(n_iter=4, tol=-1).fit(votes)
+    assert ("round 4 of at most 4, block 1 of 1" in shown.getvalue()) == (is_terminal and not as_json)
+    assert (is_terminal and not as_json) or not shown.getvalue()
 
 
 def test_options_are_checked(votes: Path, tmp_path: Path) -> None:
     common = ["aggregate", votes, "--out", tmp_path / "out"]
     assert "use one of 'auto', 'memory', 'stream'" in run(*common, "--engine", "streem", code=2).stderr
     assert "--memory-limit is for" in run(*common, "--engine", "memory", "--memory-limit", "1GB", code=2).stderr
-    assert "at least 100MB" in run(*common, "--memory-limit", "2", code=2).stderr
+    assert "at least 500MB" in run(*common, "--memory-limit", "2", code=2).stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -156,8 +172,8 @@ def test_choice_goes_by_size_and_free_memory(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "votes.parquet"
     pa.parquet.write_table(pa.table({"task": np.zeros(1_000_000, dtype=np.int8)}), path)
     assert choice.choose_engine(path, 10**9).engine == "memory"
-    assert choice.choose_engine(path, 10**7).engine == "stream"
-    monkeypatch.setattr(choice, "free_memory", lambda: 10**7)
+    assert choice.choose_engine(path, 3 * 10**8).engine == "stream"
+    monkeypatch.setattr(choice, "free_memory", lambda: 6 * 10**8)
     assert choice.choose_engine(path).engine == "stream"
     assert choice.choose_engine(tmp_path / "none.csv").engine == "memory"
     monkeypatch.setattr(choice.importlib.util, "find_spec", lambda name: None)
@@ -166,14 +182,37 @@ def test_choice_goes_by_size_and_free_memory(tmp_path: Path, monkeypatch: pytest
     assert "faircrowd[stream]" in without.why
 
 
-@pytest.mark.parametrize(("text", "size"), [("2GB", 2 * 10**9), ("1.5 gib", 3 << 29), ("300m", 3 * 10**8)])
+def test_tasks_that_will_not_fit_are_refused_before_the_rounds(tmp_path: Path) -> None:
+    task = np.arange(2_000_000) // 2
+    votes = pa.table({"task": task, "worker": np.arange(task.size) % 2, "label": np.arange(task.size) * 7 % 40})
+    pa.parquet.write_table(votes, tmp_path / "votes.parquet")
+    options = ["--engine", "stream", "--memory-limit", "500MB", "--out", tmp_path / "out"]
+    said = run("aggregate", tmp_path / "votes.parquet", *options, code=2).stderr
+    assert re.fullmatch(
+        r"faircrowd: 1,000,000 tasks of 40 classes take about \S+ GB of memory, 0.5 GB may be used; "
+        r"raise --memory-limit, or use --engine spark.\n",
+        said,
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_free_is_the_limit_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    choice.check_run(10**6, 2, 8 * 10**6)
+    monkeypatch.setattr(choice, "free_memory", lambda: 4 * 10**8)
+    with pytest.raises(OptionError, match=r"0\.4 GB may be used; use --engine spark"):
+        choice.check_run(10**6, 2, 8 * 10**6)
+    assert choice.memory_to_regroup(10**8) == 256 * 10**6
+    assert choice.memory_to_regroup(10**12) == 1500 * 10**6
+
+
+@pytest.mark.parametrize(("text", "size"), [("2GB", 2 * 10**9), ("1.5 gib", 3 << 29), ("600m", 6 * 10**8)])
 def test_sizes(text: str, size: int) -> None:
     assert choice.parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "GB", "-2GB", "2XB", "1e9", "99MB", "٢GB"])
+@pytest.mark.parametrize("text", ["", "GB", "-2GB", "2XB", "1e9", "499MB", "٢GB"])
 def test_no_sizes(text: str) -> None:
-    with pytest.raises(OptionError, match="at least 100MB"):
+    with pytest.raises(OptionError, match="at least 500MB"):
         choice.parse_size(text)
 
 

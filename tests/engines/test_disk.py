@@ -266,3 +266,17 @@ def test_files_go_with_the_table_and_with_the_process(tmp_path: Path) -> None:
     )
     assert done.stdout.strip() == "1"
     assert not list(tmp_path.glob("faircrowd-*"))
+
+
+def test_codes_are_renumbered_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers and labels that lose all their votes leave no code behind."""
+    monkeypatch.setattr("faircrowd.engines.disk._PIECE", 3)
+    rows = [(t, w, None if w == "b" else "xyz"[(t + ord(w)) % 3] if t else None) for t in range(9) for w in "abcd"]
+    rows += [(3, "d", "gone"), (3, "d", "x")]
+    table = pa.table(dict(zip(("task", "worker", "label"), map(list, zip(*rows, strict=True)), strict=True)))
+    pa.parquet.write_table(table, tmp_path / "votes.parquet")
+    both(tmp_path / "votes.parquet")
+    with pytest.warns(DataWarning):
+        votes = read_votes_on_disk(tmp_path / "votes.parquet", memory_limit=SMALL, folder=tmp_path)
+    assert votes.workers.to_list() == ["a", "c", "d"]
+    assert not votes.worker.flags.writeable

@@ -11,7 +11,7 @@ from crowds import simulated
 from faircrowd.aggregate.confusion import expected_counts, joint_scores
 from faircrowd.aggregate.static import classes_token
 from faircrowd.engines import Block, LocalEngine
-from faircrowd.engines.local import available_threads
+from faircrowd.engines.local import available_threads, watch_blocks
 from faircrowd.votes import read_votes
 
 VOTES = read_votes(simulated(n_tasks=80, seed=5).votes)
@@ -65,3 +65,15 @@ def test_threads_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
     assert available_threads() == 3
     monkeypatch.setenv("FAIRCROWD_THREADS", "nonsense")
     assert available_threads() >= 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_are_watched(threads: int) -> None:
+    engine, seen = cut([3, 7, 8]), list[tuple[int, int]]()
+    engine.threads = threads
+    total = len(engine.blocks)
+    with watch_blocks(lambda *at: seen.append(at)):
+        engine.reduce(lambda block: (np.array(block.offsets.size),))
+    assert seen == [(done, total) for done in range(1, total + 1)]
+    engine.reduce(lambda block: (np.array(block.offsets.size),))
+    assert len(seen) == total

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 import faircrowd as fc
-from faircrowd.errors import FileError
-from faircrowd.report import OutputFolder, labels_table, summarise, workers_table
+from faircrowd.errors import DataWarning, FileError
+from faircrowd.report import OutputFolder, label_tables, labels_table, summarise, workers_table
+from faircrowd.report.reasons import Reasons
 
 TABLE = pa.table({"task": [1, 2], "label": ["a", "b"]})
 
@@ -179,6 +180,21 @@ def test_labels_and_workers() -> None:
     }
 
 
+@pytest.mark.parametrize("piece", [1, 7, 100, 500])
+def test_labels_in_pieces_are_the_same_bytes(piece: int, tmp_path: Path) -> None:
+    crowd = fc.simulate_crowd(500, 20, random_state=3)
+    tasks = crowd.votes["task"].map(lambda task: f'=task, "{task}"' if task % 3 else f"-{task}\n")
+    groups = dict(zip(tasks, crowd.sensitive_features.loc[crowd.votes["task"]], strict=True))
+    fair = fc.FairCrowd(fc.MajorityVote(), epsilon=0.01).fit(crowd.votes.assign(task=tasks), sensitive_features=groups)
+    model, result = fair.estimator_, fair._fitted()
+    given = model.votes_, model.posterior_, result.solved.labels, Reasons(result).columns
+    with OutputFolder(tmp_path) as folder:
+        folder.write_csv("whole.csv", pa.concat_tables(label_tables(*given)))
+        folder.write_csv("pieces.csv", label_tables(*given, piece))
+    assert (tmp_path / "whole.csv").read_bytes() == (tmp_path / "pieces.csv").read_bytes()
+    assert len(pd.read_csv(tmp_path / "whole.csv")) == 500
+
+
 def test_several_attributes_are_one_group() -> None:
     votes = pd.DataFrame({"task": [1, 2], "worker": 1, "label": ["x", "y"], "side": ["l", "r"], "age": [1, 2]})
     model = fitted(votes, sensitive_features=["side", "age"])
@@ -258,3 +274,10 @@ def test_the_gap_is_the_largest_difference_of_a_class() -> None:
     assert summary.gap == 0.5
     assert dict(summary.lines())["group h"] == "4 tasks, x: 25.0%, y: 50.0%, z: 25.0%"
     assert dict(summary.lines())["gap"] == "0.500 (class x: 75.0% in group g, 25.0% in group h)"
+
+
+def test_what_a_killed_run_left_is_removed_with_a_word(tmp_path: Path) -> None:
+    (tmp_path / ".faircrowd-4194305-1-abcdefgh").mkdir()
+    with pytest.warns(DataWarning, match="removed a folder that a killed run left"), OutputFolder(tmp_path) as folder:
+        folder.write_json("summary.json", {})
+    assert tree(tmp_path) == ["summary.json"]

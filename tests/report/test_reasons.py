@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 import faircrowd as fc
 from faircrowd.fair.hashing import task_keys
-from faircrowd.report.reasons import reasons, task_thresholds
+from faircrowd.report.reasons import Reasons
 from faircrowd.votes import Vocabulary
 
 Make = Callable[..., Path]
@@ -282,12 +283,27 @@ def test_any_posterior_has_reasons() -> None:
     rng = np.random.default_rng(1)
     p = rng.random(200).round(2)
     result = fc.make_fair(np.stack([1 - p, p], axis=1), np.repeat([0, 1], [80, 120]), epsilon=0.0)
-    words = reasons(result).to_pylist()
+    found = Reasons(result).columns(slice(0, 200))
+    at, words = found["threshold"], found["why"].to_pylist()
     assert len(words) == 200
-    at = task_thresholds(result)
     for value, threshold, label, word in zip(p, at, result.labels, words, strict=True):
         if word.startswith(("above", "below")) and "rounding" not in word:
             assert (label == 1) == (value > threshold) == word.startswith("above")
     three = fc.make_fair(rng.dirichlet(np.ones(3), 60), np.repeat([0, 1], 30), epsilon=0.1)
-    assert task_thresholds(three) is None
-    assert len(reasons(three)) == 60
+    found = Reasons(three).columns(slice(0, 60))
+    assert list(found) == ["why"]
+    assert len(found["why"]) == 60
+
+
+@pytest.mark.parametrize("decision", ["deterministic", "randomized"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_reasons_of_some_tasks_are_those_of_all(n_classes: int, decision: str) -> None:
+    rng = np.random.default_rng(2)
+    counts = rng.multinomial(3, np.full(n_classes, 1 / n_classes), 300)
+    result = fc.make_fair(counts / 3, np.repeat([0, 1], [100, 200]), epsilon=0.01, decision=decision)
+    why = Reasons(result)
+    whole = why.columns(slice(0, 300))["why"].to_pylist()
+    assert any(word.startswith("tie, ") for word in whole)
+    cuts = [0, 1, 99, 170, 171, 300]
+    parts = [why.columns(slice(a, b))["why"].to_pylist() for a, b in pairwise(cuts)]
+    assert [word for part in parts for word in part] == whole

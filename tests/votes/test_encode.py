@@ -271,3 +271,22 @@ def test_distinct_names() -> None:
 
 def test_a_vocabulary_shows_its_first_values() -> None:
     assert repr(Vocabulary.of(list("abcde"))) == "Vocabulary(5: 'a', 'b', 'c', 'd', …)"
+
+
+KINDS_OF_INTEGERS = (pa.int8(), pa.uint8(), pa.int32(), pa.int64(), pa.uint64())
+
+
+@given(st.data(), st.sampled_from(KINDS_OF_INTEGERS), st.booleans())
+def test_integers_are_found_as_a_table_would_find_them(data: Any, kind: pa.DataType, is_range: bool) -> None:
+    low, high = (int(bound) for bound in (np.iinfo(str(kind)).min, np.iinfo(str(kind)).max))
+    numbers = st.integers(low, high) | st.integers(max(low, -3), 3) | st.sampled_from([low, high])
+    if is_range:
+        first = data.draw(numbers)
+        own = list(range(first, min(first + data.draw(st.integers(1, 300)), high + 1)))
+    else:
+        own = sorted(data.draw(st.sets(numbers, min_size=1)))
+    other = data.draw(st.lists(st.none() | numbers | st.sampled_from(own)))
+    expected = [own.index(value) if value in own else -1 for value in other]
+    assert Vocabulary(pa.array(own, kind)).code_of(pa.array(other, kind)).tolist() == expected
+    turned = Vocabulary(pa.array(own[::-1], kind)).code_of(pa.array(other, kind))
+    assert turned.tolist() == [len(own) - 1 - place if place >= 0 else -1 for place in expected]

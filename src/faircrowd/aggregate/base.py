@@ -2,18 +2,20 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from faircrowd._checks import check_choice, few, suggestion
 from faircrowd.aggregate.posterior import TIES, Posterior
+from faircrowd.engines import in_spark, local_votes, votes_of
 from faircrowd.errors import InputError, NotFittedError, OptionError
-from faircrowd.votes import Vocabulary, VoteTable, as_votes
+from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.report import VotesReport
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Aggregator", "known_workers", "of_shape"]
+__all__ = ["Aggregator", "by_workers", "known_workers", "of_shape"]
 
 
 class Aggregator(ABC):
@@ -27,6 +29,7 @@ class Aggregator(ABC):
     ties: str
     _posterior: Posterior | None = None
     _votes: VoteTable | None = None
+    _in_spark = False  # whether votes in Spark are taken
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name."""
@@ -122,8 +125,9 @@ class Aggregator(ABC):
 
     def _predicted(self, data: Any, sensitive_features: Any) -> Posterior:
         fitted = self.votes_
-        new = as_votes(data, sensitive_features)
-        if self._needs_groups and new.group is None:
+        votes_as = votes_of if self._in_spark else partial(local_votes, method=type(self).__name__)
+        new = votes_as(data, sensitive_features)
+        if self._needs_groups and new.groups is None:
             raise InputError("This model learned by group; give sensitive_features for the new tasks.")
         return self._predict(known_classes(new, fitted))
 
@@ -145,7 +149,7 @@ def of_shape(learned: dict[str, Any], name: str, *shape: int) -> Any:
     return found
 
 
-def known_classes(votes: VoteTable, fitted: VoteTable) -> VoteTable:
+def known_classes(votes: Any, fitted: Any) -> Any:
     """Code new votes by the classes of a fitted model; these keep their type, which may not fit the new column's."""
     classes = fitted.classes
     place = classes.code_of(votes.classes.values)
@@ -156,10 +160,20 @@ def known_classes(votes: VoteTable, fitted: VoteTable) -> VoteTable:
             f"{few(votes.classes.some(unknown[:5]), unknown.size)}; "
             f"known are {few(classes.some(range(min(5, len(classes)))), len(classes))}."
         )
+    if in_spark(votes):
+        return votes.recoded("label", classes, place)
     kinds = {role: kind for role, kind in votes.style.dtypes.items() if role != "label"}
     if "label" in fitted.style.dtypes:
         kinds["label"] = fitted.style.dtypes["label"]
     return replace(votes.with_classes(classes), style=replace(votes.style, dtypes=kinds))
+
+
+def by_workers(votes: Any, workers: Vocabulary) -> Any:
+    """Code new votes by the workers of a fitted model; unknown workers get the code after the last."""
+    if not in_spark(votes):
+        return votes.with_workers(workers, known_workers(votes, workers))
+    place = workers.code_of(votes.workers.values)
+    return votes.recoded("worker", workers, np.where(place < 0, len(workers), place))
 
 
 def known_workers(votes: VoteTable, workers: Vocabulary) -> Codes:

@@ -9,9 +9,8 @@ from faircrowd._checks import LARGEST, check_number
 from faircrowd.aggregate.matrices import ConfusionAggregator
 from faircrowd.aggregate.model import Confusion, Counter, coin_matrix, normalised
 from faircrowd.aggregate.posterior import Posterior
+from faircrowd.engines import gold_of, votes_of
 from faircrowd.errors import InputError
-from faircrowd.votes import as_votes
-from faircrowd.votes.groups import gold_codes
 
 __all__ = ["BayesVote"]
 
@@ -65,20 +64,20 @@ class BayesVote(ConfusionAggregator):
         Parameters
         ----------
         data : frame, path or VoteTable
-            Votes with columns task, worker, label.
+            Votes with columns task, worker, label. Of a Spark frame, results a task are Spark frames.
         true_labels : Series, dict or frame by task
-            Known labels of some tasks or of all.
+            Known labels of some tasks or of all. In Spark, the name of a column of the votes.
         sensitive_features : optional
             Groups of the tasks, as in :func:`faircrowd.read_votes`.
         """
         self._begin()
         weight = check_number("pseudo_count", self.pseudo_count, low=0, high=LARGEST)
         skill = check_number("pseudo_skill", self.pseudo_skill, low=0, high=1)
-        votes, gold = gold_codes(as_votes(data, sensitive_features), true_labels)
-        if votes.n_votes and not (gold >= 0).any():
-            raise InputError("No task of the votes has a true label; BayesVote learns from such tasks.")
-        self._grouped = votes.group is not None
+        votes, gold = gold_of(votes_of(data, sensitive_features, true_labels), true_labels)
+        self._grouped = votes.groups is not None
         counts = Counter(votes, by_group=self._grouped, gold=gold).from_shares(only_gold=True)
+        if votes.n_votes and not counts.priors.any():
+            raise InputError("No task of the votes has a true label; BayesVote learns from such tasks.")
         pseudo = weight * coin_matrix(skill, votes.n_classes)
         self._average = normalised(counts.errors.sum(axis=0) + pseudo, axis=1)
         self._seen = counts.errors.sum(axis=(2, 3)) > 0

@@ -14,10 +14,9 @@ from faircrowd.aggregate.initial_error import read_initial_error
 from faircrowd.aggregate.matrices import ConfusionAggregator
 from faircrowd.aggregate.model import Confusion, Counter, Counts, coin_matrix, normalised
 from faircrowd.aggregate.posterior import Posterior
+from faircrowd.engines import gold_of, votes_of
 from faircrowd.errors import DataWarning, InputError
-from faircrowd.votes import VoteTable, as_votes
-from faircrowd.votes.groups import gold_codes
-from faircrowd.votes.vocabulary import Codes
+from faircrowd.votes import VoteTable
 
 __all__ = ["DawidSkene"]
 
@@ -104,21 +103,19 @@ class DawidSkene(Iterative, ConfusionAggregator):
         Parameters
         ----------
         data : frame, path or VoteTable
-            Votes with columns task, worker, label.
+            Votes with columns task, worker, label. Of a Spark frame, results a task are Spark frames.
         true_labels : Series, dict or frame by task, optional
-            Known labels of some tasks; they are held fixed.
+            Known labels of some tasks; they are held fixed. In Spark, the name of a column of the votes.
         initial_error : frame indexed by worker and label, a column a true class, optional
             Counts (or, to assign, probabilities) of earlier answers; see ``initial_error_strategy``.
         sensitive_features : optional
             Groups of the tasks, as in :func:`faircrowd.read_votes`; needed with ``by_group``.
         """
         self._check()
-        votes = as_votes(data, sensitive_features)
-        if self.by_group and votes.group is None and votes.n_votes:
+        votes = votes_of(data, sensitive_features, true_labels)
+        if self.by_group and votes.groups is None and votes.n_votes:
             raise InputError("by_group=True needs the group of each task; give sensitive_features=...")
-        gold = None
-        if true_labels is not None:
-            votes, gold = gold_codes(votes, true_labels)
+        votes, gold = gold_of(votes, true_labels)
         self._grouped = self.by_group
         counter = Counter(votes, by_group=self.by_group, gold=gold)
         first = counter.from_shares()
@@ -134,7 +131,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
         self._run = iterate(one_round, start, n_iter=self.n_iter, tol=self.tol, n_votes=votes.n_votes)
         pooled = Counts(counts.errors.sum(axis=0, keepdims=True), counts.priors)
         self._average = self._maximise(pooled).errors[0]
-        return self._keep(votes, counter, gold)
+        return self._keep(votes, counter)
 
     def _check(self) -> None:
         self._begin()
@@ -176,13 +173,11 @@ class DawidSkene(Iterative, ConfusionAggregator):
         priors = model.priors if self.group_priors else model.priors[:1]
         return self.smoothing * math.fsum(float(np.log(table).sum()) for table in (model.errors, priors))
 
-    def _keep(self, votes: VoteTable, counter: Counter, gold: Codes | None) -> Self:
+    def _keep(self, votes: VoteTable, counter: Counter) -> Self:
         run = self._run
         self._shown = run.updated
         self._model = run.used if run.used is not None or self.start == "majority" else run.updated
         if self._model is not None:
             return self._store(votes, Posterior.of(votes, counter.scores(self._model), is_log=True, ties=self.ties))
         scores = weigh(counter.engine, votes, np.ones(votes.n_workers))
-        if gold is not None:
-            scores[gold >= 0] = np.eye(votes.n_classes)[gold[gold >= 0]]
         return self._store(votes, Posterior.of(votes, scores, is_log=False, ties=self.ties))

@@ -15,9 +15,9 @@ from faircrowd.aggregate.glad_kernels import ability_and_ease, glad_scores
 from faircrowd.aggregate.grid import grid_unit
 from faircrowd.aggregate.posterior import Posterior, check_size
 from faircrowd.aggregate.static import classes_token
-from faircrowd.engines import LocalEngine
+from faircrowd.engines import LocalEngine, local_votes
 from faircrowd.errors import InputError
-from faircrowd.votes import VoteTable, as_votes
+from faircrowd.votes import VoteTable
 from faircrowd.votes.numbers import Numbers
 
 __all__ = ["GLAD"]
@@ -101,7 +101,7 @@ class GLAD(Iterative):
         check_number("tol", self.tol)
         check_count("m_step_max_iter", self.m_step_max_iter, least=1)
         check_number("m_step_tol", self.m_step_tol, low=0)
-        votes = as_votes(data, sensitive_features)
+        votes = local_votes(data, sensitive_features, method="GLAD")
         check_size(votes)
         self._priors = self._class_shares(votes)
         self._given_eases = Numbers.read(self.betas_priors_mean, "task")

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_choice, check_number, few
 from faircrowd.aggregate.base import Aggregator, of_shape
-from faircrowd.aggregate.counting import agreement, weigh
+from faircrowd.aggregate.counting import majority_agreement, weigh
 from faircrowd.aggregate.posterior import Posterior
-from faircrowd.engines import LocalEngine
+from faircrowd.engines import engine_of, in_spark, votes_of
 from faircrowd.errors import InputError, OptionError
-from faircrowd.votes import VoteTable, as_votes
+from faircrowd.votes import VoteTable
 from faircrowd.votes.numbers import Numbers
 
 __all__ = ["MajorityVote"]
@@ -59,6 +59,7 @@ class MajorityVote(Aggregator):
     default_skill: float | None = None
     on_missing_skill: str = "error"
     ties: str = "first"
+    _in_spark = True
 
     def fit(self, data: Any, skills: Any = None, *, sensitive_features: Any = None) -> Self:
         """Count the votes.
@@ -73,17 +74,17 @@ class MajorityVote(Aggregator):
             Groups of the tasks; the majority does not use them.
         """
         self._check()
-        votes = as_votes(data, sensitive_features)
+        votes = votes_of(data, sensitive_features)
         weights = np.ones(votes.n_workers)
         if skills is not None:
             votes, weights = self._weigh_workers(votes, Numbers.read(skills))
         average = float(weights.mean()) if weights.size else 1.0
         self._other_skill = average if self.default_skill is None else self.default_skill
         self._skills = None if skills is None else Numbers.read(skills)  # of workers that have not voted yet, too
-        engine = LocalEngine(votes)
+        engine = engine_of(votes)
         scores = weigh(engine, votes, weights)
         posterior = Posterior.of(votes, scores, is_log=False, ties=self.ties)
-        self._agreement = agreement(engine, posterior.label_codes, votes.n_workers)
+        self._agreement = majority_agreement(engine, votes, weights, self.ties)
         return self._store(votes, posterior)
 
     @property
@@ -99,7 +100,7 @@ class MajorityVote(Aggregator):
         if self._skills is not None:
             weights = _given_weights(votes, self._skills)
             weights = np.where(np.isnan(weights), self._other_skill, weights)
-        return Posterior.of(votes, weigh(LocalEngine(votes), votes, weights), is_log=False, ties=self.ties)
+        return Posterior.of(votes, weigh(engine_of(votes), votes, weights), is_log=False, ties=self.ties)
 
     def _learned(self) -> dict[str, Any]:
         skills = {} if self._skills is None else self._skills._asdict()
@@ -129,12 +130,15 @@ class MajorityVote(Aggregator):
         names = few(votes.workers.some(np.flatnonzero(unknown)[:5]), int(unknown.sum()))
         if self.on_missing_skill == "value":
             return votes, np.where(unknown, float(self.default_skill or 0.0), weights)
-        aside = unknown[votes.worker]
         if self.on_missing_skill == "error":
+            count = int(votes.votes_per_worker[unknown].sum())
             raise InputError(
-                f"{int(aside.sum()):,} votes come from workers without a skill: {names}; list every worker, or use "
+                f"{count:,} votes come from workers without a skill: {names}; list every worker, or use "
                 "on_missing_skill='ignore' or 'value'."
             )
+        if in_spark(votes):
+            raise OptionError("on_missing_skill='ignore' is not offered in Spark; leave such votes out of the frame.")
+        aside = unknown[votes.worker]
         kept = votes.select(~aside, rows_without_skill=int(aside.sum()))
         if kept.n_tasks < votes.n_tasks:
             raise InputError(

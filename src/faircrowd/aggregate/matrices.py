@@ -5,14 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.aggregate.base import Aggregator, known_workers, of_shape
+from faircrowd.aggregate.base import Aggregator, by_workers, of_shape
 from faircrowd.aggregate.counting import weigh
 from faircrowd.aggregate.model import Confusion, Counter
 from faircrowd.aggregate.posterior import Posterior
-from faircrowd.engines import LocalEngine
+from faircrowd.engines import engine_of, in_spark
 from faircrowd.errors import InputError
-from faircrowd.votes import VoteTable
-from faircrowd.votes.vocabulary import Codes
+from faircrowd.votes import Vocabulary, VoteTable
 
 __all__ = ["ConfusionAggregator"]
 
@@ -20,6 +19,7 @@ __all__ = ["ConfusionAggregator"]
 class ConfusionAggregator(Aggregator):
     """Base of the models whose workers are confusion matrices; ``fit`` of a subclass sets what is declared here."""
 
+    _in_spark = True
     _grouped: bool  # whether there is a matrix a group
     _model: Confusion | None  # of the posterior; None where the posterior is the shares of votes
     _shown: Confusion  # what errors_ and priors_ show
@@ -51,11 +51,11 @@ class ConfusionAggregator(Aggregator):
     def _predict(self, votes: VoteTable) -> Posterior:
         fitted = self.votes_
         if self._model is None:
-            counts = weigh(LocalEngine(votes), votes, np.ones(votes.n_workers))
+            counts = weigh(engine_of(votes), votes, np.ones(votes.n_workers))
             return Posterior.of(votes, counts, is_log=False, ties=self.ties)
         if self._grouped and fitted.groups is not None:
-            votes = votes.with_groups(fitted.groups, known_groups(votes, fitted))
-        votes = votes.with_workers(fitted.workers, known_workers(votes, fitted.workers))
+            votes = by_groups(votes, fitted.groups)
+        votes = by_workers(votes, fitted.workers)
         errors = np.where(self._seen[:, :, None, None], self._model.errors, self._average)
         model = self._model._replace(errors=np.concatenate([errors, self._average[None]]))
         return Posterior.of(votes, Counter(votes, by_group=self._grouped).scores(model), is_log=True, ties=self.ties)
@@ -83,11 +83,12 @@ class ConfusionAggregator(Aggregator):
         return self._grouped
 
 
-def known_groups(votes: VoteTable, fitted: VoteTable) -> Codes:
+def by_groups(votes: Any, groups: Vocabulary) -> Any:
     """Code the tasks of new votes by the groups of a fitted model."""
-    assert votes.groups is not None and votes.group is not None and fitted.groups is not None  # noqa: S101, PT018
-    place = fitted.groups.code_of(votes.groups.values)
+    place = groups.code_of(votes.groups.values)
     if (place < 0).any():
         unknown = votes.groups.some(np.flatnonzero(place < 0)[:5])
         raise InputError(f"The new tasks have groups that were not seen in fit: {unknown}.")
-    return place[votes.group]
+    if in_spark(votes):
+        return votes.recoded("group", groups, place)
+    return votes.with_groups(groups, place[votes.group])

@@ -1,6 +1,7 @@
 """Workers as confusion matrices: the parameters, their estimates from counts, and the engine that counts."""
 
 import math
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from faircrowd.aggregate.confusion import expected_counts, joint_scores, share_c
 from faircrowd.aggregate.grid import from_limbs, mass_unit, on_grid
 from faircrowd.aggregate.posterior import check_size
 from faircrowd.aggregate.static import classes_token
-from faircrowd.engines import LocalEngine
+from faircrowd.engines import engine_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
@@ -65,11 +66,11 @@ class Counter:
     by_group : bool
         Whether workers have a matrix a group.
     gold : ndarray of int32, optional
-        True label of each task, -1 where it is not known.
+        True label of each task, -1 where it is not known; as :func:`faircrowd.engines.gold_of` gives it.
     """
 
-    def __init__(self, votes: VoteTable, *, by_group: bool, gold: Codes | None = None) -> None:
-        self.engine = LocalEngine(votes, by_group=by_group, gold=gold)
+    def __init__(self, votes: VoteTable, *, by_group: bool, gold: Codes | bool | None = None) -> None:
+        self.engine = engine_of(votes, by_group=by_group, gold=gold)
         self.token = classes_token(votes.n_classes)
         self.n_votes = votes.n_votes
         self.n_groups = len(votes.groups) if by_group and votes.groups is not None else 1
@@ -81,11 +82,13 @@ class Counter:
             + (f" in {self.n_groups:,} groups" if self.n_groups > 1 else ""),
             "merge rare classes, or use MajorityVote, Wawa or GLAD",
         )
-        self.most_votes = int(votes.votes_per_task.max(initial=1))
-        self.units = (
-            mass_unit(int(votes.votes_per_worker.max(initial=1))),
-            mass_unit(votes.n_tasks),
-        )
+        self.most_votes = max(votes.most_votes, 1)
+        self.votes = votes
+
+    @cached_property
+    def units(self) -> tuple[float, float]:
+        """Units of mass of a cell and of a class share."""
+        return mass_unit(int(self.votes.votes_per_worker.max(initial=1))), mass_unit(self.votes.n_tasks)
 
     def from_shares(self, *, only_gold: bool = False) -> Counts:
         """Count with each task's shares of votes as its posterior, or its true label where that is known."""
@@ -99,8 +102,8 @@ class Counter:
         *counts, limbs = self.engine.reduce(expected_counts, self.token, *self._tables(model), *self.units)
         return self._counts(*counts), from_limbs(limbs)
 
-    def scores(self, model: Confusion) -> NDArray[np.float64]:
-        """Return the log joint probability of each task's votes and each class, up to the grid."""
+    def scores(self, model: Confusion) -> Any:
+        """Return the log joint probability of each task's votes and each class, up to the grid, as the engine emits."""
         return self.engine.emit(joint_scores, self.token, *self._tables(model))
 
     def _tables(self, model: Confusion) -> list[NDArray[np.float64]]:

@@ -12,14 +12,16 @@ from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["TIES", "Posterior", "check_size", "choose"]
+__all__ = ["TIES", "Posterior", "check_size", "choose", "log_probabilities", "probabilities"]
 
 TIES = ("first", "last")
 """Rules for a tie of classes: the first or the last of them in sorted order."""
 
 
 def check_size(votes: VoteTable) -> None:
-    """Raise if the posterior of so many tasks and classes does not fit into memory."""
+    """Raise if the posterior of so many tasks and classes does not fit into memory (in Spark it never comes there)."""
+    if not isinstance(votes, VoteTable):
+        return
     check_memory(
         3 * votes.n_tasks * votes.n_classes,  # scores, probabilities, and one more on the way there
         f"The probabilities of {votes.n_tasks:,} tasks and {votes.n_classes:,} classes",
@@ -37,6 +39,31 @@ def choose(scores: NDArray[np.float64], ties: str) -> Codes:
     if ties == "first":
         return np.asarray(np.argmax(scores, axis=1), dtype=np.int32)
     return np.asarray(scores.shape[1] - 1 - np.argmax(scores[:, ::-1], axis=1), dtype=np.int32)
+
+
+def probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:
+    """Return the probabilities that scores stand for; each row sums to one."""
+    if scores.size == 0:
+        return scores
+    shares = scores
+    if is_log:
+        shares = np.exp(shares - shares.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def log_probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:
+    """Return their logarithms; the gap between two classes keeps its digits where probabilities round to 0 and 1."""
+    if not is_log:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(probabilities(scores, is_log)))
+    if scores.size == 0:
+        return scores
+    below = scores - scores.max(axis=1, keepdims=True)
+    best = np.argmax(below, axis=1)[:, None]
+    others = np.exp(below)
+    np.put_along_axis(others, best, 0.0, axis=1)
+    # log p = (score - top) - log(1 + sum of the others): near p = 1 nothing cancels.
+    return np.asarray(below - np.log1p(others.sum(axis=1, keepdims=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +85,12 @@ class Posterior:
     ties: str
 
     @classmethod
-    def of(cls, votes: VoteTable, scores: NDArray[np.float64], *, is_log: bool, ties: str) -> "Posterior":
-        """Wrap the scores of a table's tasks."""
+    def of(cls, votes: Any, scores: Any, *, is_log: bool, ties: str) -> "Posterior":
+        """Wrap the scores of a table's tasks; those in Spark are wrapped by their like."""
+        if not isinstance(scores, np.ndarray):
+            from faircrowd.aggregate.spark import SparkPosterior
+
+            return SparkPosterior(votes.classes, scores, is_log, ties)  # type: ignore[return-value]
         return cls(votes.tasks, votes.classes, votes.style, scores, is_log, ties)
 
     @cached_property
@@ -70,27 +101,12 @@ class Posterior:
     @cached_property
     def log_values(self) -> NDArray[np.float64]:
         """Log-probabilities; the gap between two classes keeps its digits where the probabilities round to 0 and 1."""
-        if not self.is_log:
-            with np.errstate(divide="ignore"):
-                return np.asarray(np.log(self.values))
-        if self.scores.size == 0:
-            return self.scores
-        below = self.scores - self.scores.max(axis=1, keepdims=True)
-        best = np.argmax(below, axis=1)[:, None]
-        others = np.exp(below)
-        np.put_along_axis(others, best, 0.0, axis=1)
-        # log p = (score - top) - log(1 + sum of the others): near p = 1 nothing cancels.
-        return np.asarray(below - np.log1p(others.sum(axis=1, keepdims=True)))
+        return log_probabilities(self.scores, self.is_log)
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
         """Probabilities; each row sums to one."""
-        if self.scores.size == 0:
-            return self.scores
-        shares = self.scores
-        if self.is_log:
-            shares = np.exp(shares - shares.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        return probabilities(self.scores, self.is_log)
 
     @cached_property
     def labels(self) -> Any:

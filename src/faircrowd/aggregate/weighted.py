@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_count, check_number
-from faircrowd.aggregate.base import Aggregator, known_workers, of_shape
-from faircrowd.aggregate.counting import agreement, gold_agreement, weigh
+from faircrowd.aggregate.base import Aggregator, by_workers, of_shape
+from faircrowd.aggregate.counting import agreement, gold_agreement, majority_agreement, weigh
 from faircrowd.aggregate.posterior import Posterior, choose
-from faircrowd.engines import LocalEngine
-from faircrowd.votes import VoteTable, as_votes
+from faircrowd.engines import LocalEngine, engine_of, local_votes, votes_of
+from faircrowd.votes import VoteTable
 from faircrowd.votes.groups import gold_pairs
 
 __all__ = ["GoldMajorityVote", "Wawa", "ZeroBasedSkill"]
@@ -20,6 +20,7 @@ __all__ = ["GoldMajorityVote", "Wawa", "ZeroBasedSkill"]
 class _SkillVote(Aggregator):
     """Majority vote weighed by skills that a subclass estimates; NaN stands for a skill that is not known."""
 
+    _in_spark = True
     _skills: NDArray[np.float64]
 
     @property
@@ -47,9 +48,9 @@ class _SkillVote(Aggregator):
 
     def _predict(self, votes: VoteTable) -> Posterior:
         fitted = self.votes_
-        votes = votes.with_workers(fitted.workers, known_workers(votes, fitted.workers))
+        votes = by_workers(votes, fitted.workers)
         # As in crowd-kit, labels_ and probas_ of these three are those of the votes seen last.
-        self._posterior = self._weighed(LocalEngine(votes), votes, np.append(self._skills, np.nan))
+        self._posterior = self._weighed(engine_of(votes), votes, np.append(self._skills, np.nan))
         return self._posterior
 
 
@@ -87,10 +88,10 @@ class Wawa(_SkillVote):
     def fit(self, data: Any, *, sensitive_features: Any = None) -> Self:
         """Estimate the skills from votes, and label the votes with them."""
         self._begin()
-        votes = as_votes(data, sensitive_features)
-        engine = LocalEngine(votes)
-        majority = choose(weigh(engine, votes, np.ones(votes.n_workers)), self.ties)
-        return self._finish(votes, _share(*agreement(engine, majority, votes.n_workers)), engine)
+        votes = votes_of(data, sensitive_features)
+        engine = engine_of(votes)
+        skills = _share(*majority_agreement(engine, votes, np.ones(votes.n_workers), self.ties))
+        return self._finish(votes, skills, engine)
 
 
 @dataclass(eq=False)
@@ -132,7 +133,7 @@ class ZeroBasedSkill(_SkillVote):
         rate = check_number("lr_init", self.lr_init, low=0, high=1)
         factor = check_number("lr_reduce_factor", self.lr_reduce_factor, low=0, high=1)
         eps = check_number("eps", self.eps, low=0, high=LARGEST)
-        votes = as_votes(data, sensitive_features)
+        votes = local_votes(data, sensitive_features, method="ZeroBasedSkill")
         engine = LocalEngine(votes)
         skills = np.full(votes.n_workers, 1 / max(votes.n_classes, 1) + eps)
         labels = None
@@ -182,7 +183,7 @@ class GoldMajorityVote(_SkillVote):
     def fit(self, data: Any, true_labels: Any, *, sensitive_features: Any = None) -> Self:
         """Estimate the skills from the known labels, and label the votes with them."""
         self._begin()
-        votes = as_votes(data, sensitive_features)
+        votes = local_votes(data, sensitive_features, method="GoldMajorityVote")
         task, label, classes = gold_pairs(votes, true_labels)
         votes = votes.with_classes(classes) if len(classes) > votes.n_classes else votes
         skills = _share(*gold_agreement(votes, task, label, len(classes)))

@@ -15,7 +15,7 @@ from faircrowd.fair.reading import check_posterior
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["check_truth", "count_votes", "gold_confusion", "groups_in", "model_confusion", "spread"]
+__all__ = ["check_truth", "count_votes", "gold_confusion", "groups_in", "label_counts", "model_confusion", "spread"]
 
 
 def groups_in(votes: VoteTable) -> tuple[Codes, Vocabulary]:
@@ -23,6 +23,13 @@ def groups_in(votes: VoteTable) -> tuple[Codes, Vocabulary]:
     if votes.group is None or votes.groups is None:
         raise InputError("The votes have no groups; give sensitive_features when you read them.")
     return votes.group, votes.groups
+
+
+def label_counts(group: Codes, labels: Codes, n_groups: int, n_classes: int) -> NDArray[np.int64]:
+    """Count the labels a group and class."""
+    counts = np.zeros((n_groups, n_classes), dtype=np.int64)
+    _labels(group, labels, counts)
+    return counts
 
 
 def check_truth(votes: VoteTable, truth: ArrayLike) -> Codes:
@@ -83,6 +90,12 @@ def _shape(votes: VoteTable, *classes: int) -> tuple[int, ...]:
     what = f"The counts of {votes.n_workers:,} workers, {shape[1]:,} groups and {votes.n_classes:,} classes"
     check_memory(4 * math.prod(shape), what, "merge rare classes or groups")
     return shape
+
+
+@numba.njit(cache=True, nogil=True)
+def _labels(group: Any, labels: Any, counts: Any) -> None:
+    for t in range(group.size):
+        counts[group[t], labels[t]] += 1
 
 
 @numba.njit(cache=True, nogil=True)

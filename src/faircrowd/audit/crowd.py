@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import few
-from faircrowd.aggregate.grid import on_grid
+from faircrowd.aggregate.grid import mass_unit
 from faircrowd.audit.counts import check_truth, groups_in, spread
 from faircrowd.audit.poisson import add_up, as_rates, majority_tails, survival
 from faircrowd.engines import LocalEngine
@@ -114,23 +114,22 @@ def crowd_gap(votes: VoteTable, worker_rates: ArrayLike, *, truth: Codes | None 
     rates = np.ascontiguousarray(worker_rates, dtype=np.float64)
     if rates.shape != shape or ((rates < 0) | (rates > 1)).any():
         raise OptionError(f"worker_rates must be probabilities of shape {shape}; got shape {rates.shape}.")
-    cell, counted = group, np.ones(votes.n_tasks, dtype=bool)
+    cell = group
     if truth is not None:
         known = check_truth(votes, truth)
-        counted = known >= 0
-        cell = np.where(counted, group * 2 + known, -1).astype(np.int32)
-    most = int(votes.votes_per_task.max(initial=0))
-    found = LocalEngine(votes).emit(_tails, cell, rates.reshape(votes.n_workers, -1), most)
-    lacking = np.flatnonzero(np.isnan(found[:, 0]) & counted)
-    if lacking.size:
+        cell = np.where(known >= 0, group * 2 + known, -1).astype(np.int32)
+    engine, unit = LocalEngine(votes, by_group=True), mass_unit(votes.n_tasks)
+    by_cell = rates.reshape(votes.n_workers, -1)
+    # Whole units add up the same in every order.
+    mass, tasks, lacking = engine.reduce(_tails, cell, by_cell, votes.most_votes, n_groups, unit)
+    if lacking[0]:
+        few_tasks = np.flatnonzero(engine.emit(_lacking, cell, by_cell))[:5]
         raise InputError(
-            f"worker_rates lacks the rate of a worker who voted on {few(votes.tasks.some(lacking[:5]), lacking.size)}."
+            f"worker_rates lacks the rate of a worker who voted on {few(votes.tasks.some(few_tasks), int(lacking[0]))}."
         )
-    (exact,) = on_grid(found[counted], n_terms=votes.n_tasks)  # sums are the same in every order
-    n_tasks = np.bincount(group[counted], minlength=n_groups)
-    if (n_tasks == 0).any():
+    if (tasks == 0).any():
         raise InputError("A group has no task with a known truth; leave truth out, or give some.")
-    means = np.stack([np.bincount(group[counted], column, n_groups) / n_tasks for column in exact.T])
+    means = mass / unit / tasks
     gaps = np.fmax.reduce(spread(rates, axis=1).reshape(votes.n_workers, -1), axis=1)
     weights = np.where(np.isnan(gaps), 0, votes.votes_per_worker)
     mean_gap = float(np.nansum(gaps * weights) / weights.sum()) if weights.any() else float("nan")
@@ -146,14 +145,19 @@ def group_rates(rates: ArrayLike) -> NDArray[np.float64]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _tails(block, cell, rates, most):  # type: ignore[no-untyped-def]
-    """Emit the probability of more than half ones and of half or more, and whether they are seen (NaN: no rate)."""
-    first, offsets, worker, label, _, _ = block
-    found = np.full((offsets.size - 1, 4), np.nan)
+def _tails(block, cell, rates, most, n_groups, unit):  # type: ignore[no-untyped-def]
+    """Sum, a group, the probability of more than half ones and of half or more, and whether they are seen.
+
+    Also the tasks that are counted, and the number of those that lack a rate.
+    """
+    first, offsets, worker, label, group, _ = block
+    mass = np.zeros((4, n_groups), np.int64)
+    tasks = np.zeros(n_groups, np.int64)
+    lacking = np.zeros(1, np.int64)
     law = np.zeros(most + 1)
     own = np.empty(most)
     for t in range(offsets.size - 1):
-        start, stop, c = offsets[t], offsets[t + 1], cell[first + t]
+        start, stop, c, g = offsets[t], offsets[t + 1], cell[first + t], group[t]
         if c < 0:
             continue
         n, ones = stop - start, 0
@@ -163,9 +167,26 @@ def _tails(block, cell, rates, most):  # type: ignore[no-untyped-def]
             known = known and not np.isnan(own[i - start])
             ones += label[i]
         if not known:
+            lacking[0] += 1
             continue
         low, high = add_up(own[:n], law, _LEAST)
-        found[t, 0], found[t, 1] = majority_tails(law, n, high)
+        strict, loose = majority_tails(law, n, high)
         law[low : high + 1] = 0.0
-        found[t, 2], found[t, 3] = 2 * ones > n, 2 * ones >= n
+        mass[0, g] += np.int64(strict * unit + 0.5)
+        mass[1, g] += np.int64(loose * unit + 0.5)
+        mass[2, g] += np.int64(unit) * (2 * ones > n)
+        mass[3, g] += np.int64(unit) * (2 * ones >= n)
+        tasks[g] += 1
+    return mass, tasks, lacking
+
+
+@numba.njit(cache=True, nogil=True)
+def _lacking(block, cell, rates):  # type: ignore[no-untyped-def]
+    """Emit whether a task that counts has a voter without a rate."""
+    first, offsets, worker, _, _, _ = block
+    found = np.zeros(offsets.size - 1, np.bool_)
+    for t in range(offsets.size - 1):
+        c = cell[first + t]
+        for i in range(offsets[t], offsets[t + 1]):
+            found[t] = found[t] or (c >= 0 and np.isnan(rates[worker[i], c]))
     return found

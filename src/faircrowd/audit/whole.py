@@ -8,7 +8,7 @@ import numpy as np
 from faircrowd.audit.agreement import Agreement, krippendorff_alpha
 from faircrowd.audit.bootstrap import bootstrap_gap
 from faircrowd.audit.bounds import MajorityBound, majority_gap_bound
-from faircrowd.audit.counts import groups_in
+from faircrowd.audit.counts import groups_in, label_counts
 from faircrowd.audit.crowd import CrowdGap, crowd_gap
 from faircrowd.audit.curve import MajorityCurve, majority_curve
 from faircrowd.audit.intervals import GapInterval, gap_interval
@@ -19,7 +19,7 @@ from faircrowd.fair.reading import check_groups
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["CrowdAudit", "audit_crowd"]
+__all__ = ["CrowdAudit", "audit_by_truth", "audit_crowd"]
 
 _MOST_WORKERS = 2000
 
@@ -101,15 +101,7 @@ def audit_crowd(
     True
     """
     group, groups = groups_in(votes)
-    check_groups(groups)
-    known = None if truth is None else np.where(truth < 0, -1, truth).astype(np.int32)
-    by_truth = known is not None and bool((known >= 0).any())
-    workers = audit_workers(
-        votes,
-        truth=known if by_truth else None,
-        posterior=None if by_truth else posterior,
-        confidence=confidence,
-    )
+    workers = audit_by_truth(votes, truth, posterior, confidence)
     added_up, curve, bound = None, None, None
     if votes.n_classes == 2:
         rates = workers.rates[:, :, 1]
@@ -117,13 +109,11 @@ def audit_crowd(
         whole = rates[~np.isnan(rates).any(axis=1)][:_MOST_WORKERS]
         if len(whole):
             curve, bound = majority_curve(whole), majority_gap_bound(whole)
-    counts = np.zeros((len(groups), votes.n_classes), dtype=np.int64)
-    np.add.at(counts, (group, labels), 1)
     return CrowdAudit(
         workers=workers,
         agreement=krippendorff_alpha(votes),
         ties=majority_ties(votes),
-        interval=gap_interval(counts, confidence),
+        interval=gap_interval(label_counts(group, labels, len(groups), votes.n_classes), confidence),
         bootstrap=None
         if replicates == 0
         else bootstrap_gap(votes, replicates=replicates, confidence=confidence, random_state=random_state),
@@ -133,4 +123,17 @@ def audit_crowd(
         strata=None
         if control is None
         else conditional_gaps(labels, sensitive_features=group, control_features=control),
+    )
+
+
+def audit_by_truth(votes: VoteTable, truth: Codes | None, posterior: Any, confidence: float = 0.95) -> WorkerAudit:
+    """Audit the workers alone: by the truth where some is known, by the posterior where not."""
+    check_groups(groups_in(votes)[1])
+    known = None if truth is None else np.where(truth < 0, -1, truth).astype(np.int32)
+    by_truth = known is not None and bool((known >= 0).any())
+    return audit_workers(
+        votes,
+        truth=known if by_truth else None,
+        posterior=None if by_truth else posterior,
+        confidence=confidence,
     )

@@ -48,6 +48,7 @@ def aggregate(
     charts: opt.Charts = None,
     engine: opt.EngineName = "auto",
     memory_limit: opt.MemoryLimit = None,
+    master: opt.Master = None,
     resume: opt.Resume = False,
     as_json: opt.AsJson = False,
 ) -> None:
@@ -61,6 +62,32 @@ def aggregate(
     reader = Engine.asked(engine, memory_limit, checkpoint=out / "checkpoint.npz", resume=resume)
     reading = {"task": task, "worker": worker, "label": label, "delimiter": delimiter}
     reading |= {"on_duplicate": on_duplicate, "on_missing": on_missing}
+    settings: dict[str, Any] = {"ties": ties, "n_iter": n_iter, "tol": tol}
+    asked: dict[str, Any] = {"epsilon": epsilon, "objective": objective, "decision": decision}
+    asked |= {"strict": strict, "random_state": random_state, "confidence": confidence}
+    if master is not None and engine != "spark":
+        raise OptionError("--master is for --engine spark.")
+    if engine == "spark":
+        from faircrowd.cli.spark import aggregate_in_spark
+
+        for name, given in (("--truth", truth), ("--charts", charts), ("--resume", resume)):
+            if given:
+                raise OptionError(f"{name} is not for --engine spark; leave it out.")
+        aggregate_in_spark(
+            console,
+            votes,
+            out,
+            master=master,
+            method=method,
+            tasks=tasks,
+            group=group,
+            gold=gold,
+            by_group=by_group,
+            reading=reading,
+            settings={name: value for name, value in settings.items() if value is not None},
+            fair=None if epsilon is None else asked,
+        )
+        return
     fitted = fit_votes(
         console,
         votes,
@@ -71,13 +98,11 @@ def aggregate(
         gold=gold,
         by_group=by_group,
         reading=reading,
-        settings={"ties": ties, "n_iter": n_iter, "tol": tol},
+        settings=settings,
         engine=reader,
     )
     fair = None
     if epsilon is not None:
-        asked: dict[str, Any] = {"epsilon": epsilon, "objective": objective, "decision": decision}
-        asked |= {"strict": strict, "random_state": random_state, "confidence": confidence}
         fitted.options.update(asked)
         with console.waiting("making the labels fair"):
             fair = make_labels_fair(fitted.model, asked)

@@ -46,8 +46,9 @@ class Console:
 
     @contextmanager
     def rounds(self, what: str) -> Iterator[None]:
-        """Show a bar while a model runs its rounds."""
+        """Show a bar while a model runs its rounds, and the blocks of votes that the round has done."""
         from faircrowd.aggregate.em import watch_rounds
+        from faircrowd.engines.local import watch_blocks
 
         if not self._shows_progress:
             yield
@@ -55,12 +56,23 @@ class Console:
         columns = (
             rich.progress.TextColumn("{task.description}", markup=False),
             rich.progress.BarColumn(),
-            rich.progress.TextColumn("round {task.completed:.0f} of at most {task.total:.0f}", markup=False),
+            rich.progress.TextColumn("{task.fields[state]}", markup=False),
             rich.progress.TimeElapsedColumn(),
         )
         with rich.progress.Progress(*columns, console=self._err, transient=True) as bar:
-            row = bar.add_task(what, total=1)
-            with watch_rounds(lambda number, most, _: bar.update(row, completed=number, total=most)):
+            row = bar.add_task(what, total=None, state="")
+            rounds, said = 0, ""
+
+            def end_round(number: int, most: int, _: float) -> None:
+                nonlocal rounds, said
+                rounds, said = number, f"round {number} of at most {most}"
+                bar.update(row, completed=number, total=most, state=said)
+
+            def end_block(done: int, total: int) -> None:
+                state = f"{said}, block {done} of {total}".removeprefix(", ")
+                bar.update(row, completed=rounds + done / total, state=state)
+
+            with watch_rounds(end_round), watch_blocks(end_block):
                 yield
 
     @property

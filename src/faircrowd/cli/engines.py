@@ -21,7 +21,7 @@ class Engine(NamedTuple):
     ----------
     name : {"memory", "stream", "auto"}
     memory_limit : int or None
-        Bytes that reading may take.
+        Bytes that the run may take.
     checkpoint : Path or None
         Where rounds are kept: those of a stream, and those of a run with ``resume``.
     resume : bool
@@ -38,7 +38,7 @@ class Engine(NamedTuple):
         """Check the options of a command."""
         from faircrowd.engines.choice import parse_size
 
-        check_choice("--engine", name, ("auto", "memory", "stream"))
+        check_choice("--engine", name, ("auto", "memory", "stream", "spark"))
         if memory_limit is not None and name == "memory":
             raise OptionError("--memory-limit is for --engine stream and auto; leave one of the two out.")
         return cls(name, None if memory_limit is None else parse_size(memory_limit), checkpoint, resume)
@@ -50,27 +50,51 @@ class Engine(NamedTuple):
         if self.name != "auto":
             return self
         choice = choose_engine(votes, self.memory_limit)
-        if choice.is_news and console.as_json:
-            console.note(choice.why)
-        elif choice.is_news:
-            typer.echo(plain(choice.why), err=True)
+        if choice.is_news:
+            _say(console, choice.why)
         return self._replace(name=choice.engine)
+
+    def clear_up(self, console: Console) -> None:
+        """Remove what killed runs left on disk, votes and half-written results, and say so."""
+        from faircrowd.engines.scratch import remove_left
+        from faircrowd.report.files import PREFIX
+
+        votes = remove_left() if self.name == "stream" else None
+        results = None if self.checkpoint is None else remove_left(self.checkpoint.parent, PREFIX)
+        for line in (votes, results):
+            if line is not None:
+                _say(console, line)
 
     def read(self, votes: Path, **reading: Any) -> Any:
         """Read votes, as ``read_votes`` does."""
+        import pyarrow as pa
+
         if self.name == "stream":
+            from faircrowd.engines.choice import memory_to_regroup
             from faircrowd.engines.disk import read_votes_on_disk
 
-            return read_votes_on_disk(votes, memory_limit=self.memory_limit, **reading)
-        from faircrowd.votes import read_votes
+            limit = None if self.memory_limit is None else memory_to_regroup(self.memory_limit)
+            table = read_votes_on_disk(votes, memory_limit=limit, **reading)
+        else:
+            from faircrowd.votes import read_votes
 
-        return read_votes(votes, **reading)
+            table = read_votes(votes, **reading)
+        pa.default_memory_pool().release_unused()  # the columns that were read
+        return table
+
+    def check_memory(self, table: Any) -> None:
+        """Raise if what a stream holds of each task will not fit."""
+        from faircrowd.engines.choice import check_run
+
+        if self.name == "stream":
+            check_run(table.n_tasks, table.n_classes, table.tasks.values.nbytes, self.memory_limit)
 
     @contextmanager
     def rounds_of(self, model: Any, table: Any, method: str, learned: str | None, tasks: Path | None) -> Iterator[None]:
         """Keep the rounds that a model runs inside the ``with`` block."""
         from faircrowd.aggregate.checkpoint import Checkpoint, fingerprint
         from faircrowd.aggregate.em import Iterative, keep_rounds
+        from faircrowd.votes.pages import release
 
         is_iterative = isinstance(model, Iterative)
         if self.resume and not is_iterative:
@@ -80,6 +104,7 @@ class Engine(NamedTuple):
             return
         known = tasks.read_bytes() if tasks is not None else b""
         run = fingerprint(table, method, sorted(model.get_params().items()), learned, known)
+        release(table.offsets, table.worker, table.label)  # the fingerprint has read them all
         with keep_rounds(Checkpoint(self.checkpoint, run, resume=self.resume)):
             yield
 
@@ -87,3 +112,11 @@ class Engine(NamedTuple):
         """Remove the checkpoint of a run that is done."""
         if self.checkpoint is not None:
             self.checkpoint.unlink(missing_ok=True)
+
+
+def _say(console: Console, line: str) -> None:
+    """Say something before the run; to machines, among the notes."""
+    if console.as_json:
+        console.note(line)
+    else:
+        typer.echo(plain(line), err=True)

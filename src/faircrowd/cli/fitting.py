@@ -12,7 +12,7 @@ from faircrowd.cli.engines import Engine
 from faircrowd.cli.options import METHODS
 from faircrowd.errors import InputError, OptionError
 
-__all__ = ["Fitted", "fit_votes", "guard", "make_labels_fair", "make_model", "read_table"]
+__all__ = ["Fitted", "fit_votes", "guard", "make_labels_fair", "make_model", "read_table", "run_options"]
 
 _TAUGHT = ("bayes", "gold-majority")
 """Methods that cannot do without known labels."""
@@ -59,8 +59,10 @@ def fit_votes(
     learned = gold or (truth if method in _TAUGHT else None)
     _check_options(method, tasks, group, truth, gold, by_group)
     engine = (engine or Engine()).settled(console, votes)
+    engine.clear_up(console)
     with console.waiting(f"reading {votes}"):
         table = read_table(votes, tasks, group, reading, engine)
+        engine.check_memory(table)
         read = {name: read_facts(tasks, name, **_where(reading)) for name in (truth, learned) if name}
         for name, column in read.items():
             _check_truth(console, table, column, name, votes, tasks)
@@ -68,19 +70,33 @@ def fit_votes(
     model = make_model(method, {name: value for name, value in given.items() if value is not None})
     with console.rounds(method), engine.rounds_of(model, table, method, learned, tasks if learned else None):
         model.fit(table, *([read[learned]] if learned else []))
-    options: dict[str, Any] = {
+    options = run_options(votes, tasks, group, truth, learned, method, reading, model)
+    # What a model learns from may add to its classes, so the truth is coded by them only now.
+    scored = truth_codes(model.votes_, read[truth])[0] if truth else None
+    return Fitted(model, scored, learned == truth, options)
+
+
+def run_options(
+    votes: Path,
+    tasks: Path | None,
+    group: list[str] | None,
+    truth: str | None,
+    gold: str | None,
+    method: str,
+    reading: dict[str, Any],
+    model: Any,
+) -> dict[str, Any]:
+    """Return what a run was given, enough to repeat it."""
+    return {
         "votes": str(votes),
         "tasks": None if tasks is None else str(tasks),
         "group": group or None,
         "truth": truth,
-        "gold": learned,
+        "gold": gold,
         "method": method,
         "reading": {name: value for name, value in reading.items() if value is not None},
         "parameters": {name: _as_plain(value) for name, value in model.get_params().items()},
     }
-    # What a model learns from may add to its classes, so the truth is coded by them only now.
-    scored = truth_codes(model.votes_, read[truth])[0] if truth else None
-    return Fitted(model, scored, learned == truth, options)
 
 
 def read_table(
@@ -127,6 +143,7 @@ def make_labels_fair(model: Any, options: dict[str, Any]) -> Any:
     from faircrowd.fair.reading import check_groups
 
     problem = from_posterior(model.posterior_, model.votes_)
+    model.posterior_.__dict__.pop("log_values", None)  # the problem holds their differences: all that is used
     check_groups(problem.groups)
     return solve_problem(problem, **options)
 

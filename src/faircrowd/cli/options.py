@@ -15,6 +15,7 @@ __all__ = [
     "Gold",
     "Group",
     "Label",
+    "Master",
     "MemoryLimit",
     "Method",
     "NIter",
@@ -65,8 +66,13 @@ Report = Annotated[bool, typer.Option("--report/--no-report", help="Whether to w
 Charts = Annotated[Path | None, typer.Option(help="Folder for the page's charts as PNG and SVG.")]
 EngineName = Annotated[
     str,
-    typer.Option("--engine", help="Where the votes lie: memory, stream (on disk), or auto by size and free memory."),
+    typer.Option(
+        "--engine", help="Where the votes lie: memory, stream (on disk), spark, or auto by size and free memory."
+    ),
 ]
-MemoryLimit = Annotated[str | None, typer.Option(help="Memory for reading the votes, such as 2GB (auto, stream).")]
+MemoryLimit = Annotated[str | None, typer.Option(help="Memory that the run may take, such as 3GB (auto, stream).")]
+Master = Annotated[
+    str | None, typer.Option(help="Spark: local[2], spark://host:7077, or sc://host:15002 for Spark Connect.")
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the last round of a run that was ended.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]

@@ -31,36 +31,36 @@ def write_run(
 ) -> None:
     """Write labels, workers, model, rule, certificate, page and evidence of a run, and print its summary."""
     from faircrowd.aggregate.saved import model_files
-    from faircrowd.report import OutputFolder, fair_lines, labels_table, summarise, workers_table
+    from faircrowd.audit.whole import audit_by_truth
+    from faircrowd.report import OutputFolder, fair_lines, label_tables, summarise, workers_table
     from faircrowd.report.evidence import EVIDENCE, evidence
     from faircrowd.report.page import render_page
     from faircrowd.report.people import audited_workers
-    from faircrowd.report.reasons import reasons, task_thresholds
+    from faircrowd.report.reasons import Reasons
 
     model, options = fitted.model, fitted.options
     table, posterior, method = model.votes_, model.posterior_, options["method"]
     name = f"{method} by group" if model.get_params().get("by_group") else method
     labels = None if fair is None else fair.solved.labels
     summary = summarise(name, model, table, posterior, fitted.truth, options, in_sample=fitted.in_sample, fair=labels)
-    why: dict[str, Any] = {}
-    if fair is not None:
-        thresholds = task_thresholds(fair)
-        why = {**({} if thresholds is None else {"threshold": thresholds}), "why": reasons(fair)}
-    audit = story = None
+    audit = workers = story = None
     if table.groups is not None and len(table.groups) > 1 and table.n_classes > 1:
         with console.waiting("auditing the workers"):
-            audit = audit_of(fitted, labels)
+            if report or charts is not None:
+                audit = audit_of(fitted, labels)
+            workers = audit_by_truth(table, fitted.truth, posterior.values) if audit is None else audit.workers
     if report or charts is not None:
         with console.waiting("telling the story"):
             story = story_of(fitted, fair, summary, audit)
     files = []
     with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
         folder.forget(*FILES)
-        folder.write_csv("labels.csv", labels_table(table, posterior, labels, why))
+        why = None if fair is None else Reasons(fair).columns
+        folder.write_csv("labels.csv", label_tables(table, posterior, labels, why))
         used = posterior.label_codes if labels is None else labels
         people = workers_table(table, used)
-        if audit is not None:
-            people = _joined(people, audited_workers(audit.workers))
+        if workers is not None:
+            people = _joined(people, audited_workers(workers))
         folder.write_csv("workers.csv", people)
         folder.write_json("summary.json", summary.to_dict())
         try:

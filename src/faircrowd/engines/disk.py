@@ -1,24 +1,24 @@
 """Votes beyond memory: regrouped once on disk, then mapped, so that every model works on them unchanged."""
 
 import os
-import shutil
-import tempfile
 import weakref
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, warn
-from faircrowd.engines.choice import free_memory
+from faircrowd.engines.choice import free_memory, memory_to_regroup
 from faircrowd.engines.regroup import ROLES, Sorter, opened_sorter, refuse_repeated, write_votes
+from faircrowd.engines.scratch import Scratch, remove_left
 from faircrowd.engines.staging import stage
 from faircrowd.errors import DataWarning, FaircrowdError, InputError
 from faircrowd.votes.files import read_header
 from faircrowd.votes.frames import find_column
 from faircrowd.votes.groups import attach_groups
-from faircrowd.votes.read import _check_labels, _roles
+from faircrowd.votes.read import check_labels, find_roles
 from faircrowd.votes.report import VotesReport
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Vocabulary
@@ -26,8 +26,6 @@ from faircrowd.votes.vocabulary import Codes, Vocabulary
 __all__ = ["read_votes_on_disk"]
 
 _PIECE = 1 << 20
-_LEAST, _MOST = 256 << 20, 2 << 30
-"""Memory for DuckDB, unless it is told: a quarter of what is free, within these."""
 
 
 def read_votes_on_disk(
@@ -59,19 +57,22 @@ def read_votes_on_disk(
     tasks : path, optional
         A table with a row a task.
     memory_limit : int, optional
-        Bytes that regrouping may take; by default a quarter of the free memory, at most 2 GB.
+        Bytes that regrouping may take; by default less than half of the free memory, at most 1.5 GB.
     folder : path, optional
         Where the files are made, in a folder of their own; by default where the system has temporary files.
     """
     check_choice("on_duplicate", on_duplicate, ("last", "first", "all", "error"))
     check_choice("on_missing", on_missing, ("drop", "error"))
     names = read_header(source, delimiter=delimiter)
-    roles = _roles(names, {"task": task, "worker": worker, "label": label}, str(source))
+    roles = find_roles(names, {"task": task, "worker": worker, "label": label}, str(source))
     wanted = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features or ())
     in_votes = tasks is None or set(wanted) <= set(names) - set(read_header(tasks, delimiter=delimiter))
     own = [find_column("group", names, name, where=str(source)) for name in wanted] if in_votes else []
-    limit = memory_limit or int(np.clip(free_memory() // 4, _LEAST, _MOST))
-    place = Path(tempfile.mkdtemp(prefix="faircrowd-", dir=folder))
+    limit = memory_limit or memory_to_regroup(free_memory() // 2)
+    if (line := remove_left(folder)) is not None:
+        warn(line, DataWarning)
+    scratch = Scratch(folder)
+    place = scratch.path
     try:
         staged = stage(source, list(dict.fromkeys([*roles.values(), *own])), place, delimiter)
         with opened_sorter(staged, roles, place, limit) as sorter:
@@ -79,6 +80,7 @@ def read_votes_on_disk(
             groups: Any = sorter.distinct([roles["task"], *own]) if own else source
         for file in place.glob("*.parquet"):
             file.unlink()
+        pa.default_memory_pool().release_unused()
         for line in table.report.lines():
             warn(line, DataWarning)
         if wanted:
@@ -86,9 +88,9 @@ def read_votes_on_disk(
                 table, wanted, votes=(groups, roles["task"]), tasks=None if own else tasks, delimiter=delimiter
             )
     except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
+        scratch.remove()
         raise
-    weakref.finalize(table.worker, shutil.rmtree, place, ignore_errors=True)
+    weakref.finalize(table.worker, scratch.remove)
     return table
 
 
@@ -101,7 +103,7 @@ def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: st
             "fill them in, or set them aside with on_missing='drop'."
         )
     vocabularies = {role: sorter.encoded(role) for role in ROLES}
-    _check_labels(vocabularies["label"], str(sorter.staged.source))
+    check_labels(vocabularies["label"], str(sorter.staged.source))
     # The first of equal pairs stays: the order of rows among them is turned round for the last to do so.
     last = {"first": "row", "all": "label_code"}.get(on_duplicate, "row DESC")
     sizes = {role: len(vocabulary) for role, vocabulary in vocabularies.items()}
@@ -121,24 +123,26 @@ def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: st
         raise FaircrowdError(f"{rows - report.rows_aside:,} votes went into the sort and {n_votes:,} came out.")
     kept = np.flatnonzero(written.counts)
     np.concatenate([[0], np.cumsum(written.counts[kept])]).astype(np.int64).tofile(place / "offsets")
-    worker, workers = _in_use(_mapped(place / "worker"), vocabularies["worker"], written.used["worker"])
-    label, classes = _in_use(_mapped(place / "label"), vocabularies["label"], written.used["label"])
+    worker, workers = _in_use(place / "worker", vocabularies["worker"], written.used["worker"])
+    label, classes = _in_use(place / "label", vocabularies["label"], written.used["label"])
     tasks = vocabularies["task"] if kept.size == sizes["task"] else vocabularies["task"].take(kept)
     return VoteTable(tasks, workers, classes, _mapped(place / "offsets", np.int64), worker, label, report=report)
 
 
 def _mapped(path: Path, kind: Any = np.int32) -> NDArray[Any]:
-    """Map a file; as a plain array, which compiled kernels know. An empty file cannot be mapped."""
+    """Map a file to be read; as a plain array, which compiled kernels know. An empty file cannot be mapped."""
     if path.stat().st_size == 0:
         return np.empty(0, dtype=kind)
-    return np.asarray(np.memmap(path, dtype=kind, mode="r+"))
+    return np.asarray(np.memmap(path, dtype=kind, mode="r"))
 
 
-def _in_use(codes: Codes, vocabulary: Vocabulary, used: NDArray[np.bool_]) -> tuple[Codes, Vocabulary]:
-    """Drop the values that no vote has; codes are renumbered in place, a piece at a time."""
+def _in_use(path: Path, vocabulary: Vocabulary, used: NDArray[np.bool_]) -> tuple[Codes, Vocabulary]:
+    """Map a file of codes, without the values that no vote has; codes are renumbered in it, a piece at a time."""
     if used.all():
-        return codes, vocabulary
+        return _mapped(path), vocabulary
     place = (np.cumsum(used) - 1).astype(np.int32)
-    for i in range(0, codes.size, _PIECE):
-        codes[i : i + _PIECE] = place[codes[i : i + _PIECE]]
-    return codes, vocabulary.take(np.flatnonzero(used))
+    with path.open("r+b") as file:
+        while (codes := np.fromfile(file, dtype=np.int32, count=_PIECE)).size:
+            file.seek(-codes.nbytes, os.SEEK_CUR)
+            place[codes].tofile(file)
+    return _mapped(path), vocabulary.take(np.flatnonzero(used))

@@ -4,19 +4,24 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.votes.pages import release
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Block", "LocalEngine"]
+__all__ = ["Block", "LocalEngine", "watch_blocks"]
 
 _VOTES_A_BLOCK = 1 << 16
-_MOST_BLOCKS = 16
+_MOST_BLOCKS = 64
+
+_watcher: ContextVar[Callable[[int, int], None] | None] = ContextVar("watcher", default=None)
 
 
 class Block(NamedTuple):
@@ -111,18 +116,43 @@ class LocalEngine:
 
     def each(self, kernel: Callable[..., Any], *parameters: Any) -> Iterator[Any]:
         """Yield what a kernel returns for each block, in order; ``reduce`` and ``emit`` are made of this."""
+        watcher = _watcher.get()
+        for done, result in enumerate(self._results(kernel, *parameters), 1):
+            if watcher is not None:
+                watcher(done, len(self.blocks))
+            yield result
+
+    def _results(self, kernel: Callable[..., Any], *parameters: Any) -> Iterator[Any]:
         if self.threads == 1:
-            yield from (kernel(block, *parameters) for block in self.blocks)
+            yield from (_run(kernel, block, parameters) for block in self.blocks)
             return
         # No more results wait than there are threads: they may be large.
         with ThreadPoolExecutor(self.threads) as pool:
             waiting: deque[Future[Any]] = deque()
             for block in self.blocks:
-                waiting.append(pool.submit(kernel, block, *parameters))
+                waiting.append(pool.submit(_run, kernel, block, parameters))
                 if len(waiting) > self.threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+
+
+def _run(kernel: Callable[..., Any], block: Block, parameters: tuple[Any, ...]) -> Any:
+    """Run a kernel on a block, and let go of the votes if they are mapped from a file."""
+    result = kernel(block, *parameters)
+    votes = slice(int(block.offsets[0]), int(block.offsets[-1]))
+    release(block.worker[votes], block.label[votes], block.offsets)
+    return result
+
+
+@contextmanager
+def watch_blocks(watcher: Callable[[int, int], None]) -> Iterator[None]:
+    """Call ``watcher(blocks done, blocks in all)`` after each block of each pass made inside the ``with`` block."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
 
 
 def available_threads() -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.posterior import Posterior
+from faircrowd.engines import votes_of
 from faircrowd.errors import InputError, NotFittedError, OptionError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.frontier import Frontier
@@ -15,7 +16,6 @@ from faircrowd.fair.make import FairResult, solve_problem
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.reading import check_groups, read_posterior
 from faircrowd.fair.rule import FairRule
-from faircrowd.votes import VoteTable, as_votes
 
 __all__ = ["FairCrowd", "from_posterior"]
 
@@ -130,11 +130,11 @@ class FairCrowd:
         self.rule_  # noqa: B018 - raises before fit
         return self._new(data, sensitive_features).probas
 
-    def _new(self, data: Any, sensitive_features: Any) -> Problem:
+    def _new(self, data: Any, sensitive_features: Any) -> Any:
         if self.estimator_ is None:
             return read_posterior(data, sensitive_features, one_group_will_do=True)
         if isinstance(self.estimator_, Aggregator):
-            votes = as_votes(data, sensitive_features)
+            votes = votes_of(data, sensitive_features)
             return from_posterior(self.estimator_._predicted(votes, None), votes)
         raise InputError("The estimator has no predict of its own; give its posterior to rule_.predict instead.")
 
@@ -168,12 +168,12 @@ class FairCrowd:
             raise NotFittedError("This FairCrowd is not fitted yet; call fit(votes, sensitive_features=...) first.")
         return self._result
 
-    def _problem(self, data: Any, sensitive_features: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Problem:
+    def _problem(self, data: Any, sensitive_features: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.estimator_ is None:
             return read_posterior(data, sensitive_features)
         if isinstance(self.estimator_, Aggregator):
-            votes = as_votes(data, sensitive_features)
-            if votes.group is None:
+            votes = votes_of(data, sensitive_features, kwargs.get("true_labels"))
+            if votes.groups is None:
                 raise InputError("FairCrowd needs the group of each task; give sensitive_features=...")
             model = self.estimator_.fit(votes, *args, **kwargs)
             problem = from_posterior(model.posterior_, model.votes_)
@@ -186,10 +186,14 @@ class FairCrowd:
         return read_posterior(self.estimator_.fit_predict_proba(data, *args, **kwargs), sensitive_features)
 
 
-def from_posterior(posterior: Posterior, votes: VoteTable) -> Problem:
-    """Return the problem of making an aggregator's labels fair."""
-    if votes.groups is None or votes.group is None:
+def from_posterior(posterior: Any, votes: Any) -> Any:
+    """Return the problem of making an aggregator's labels fair, of tasks in memory or in Spark."""
+    if votes.groups is None:
         raise InputError("The rule goes by group; give sensitive_features for these tasks.")
+    if not isinstance(posterior, Posterior):
+        from faircrowd.fair.spark import SparkProblem
+
+        return SparkProblem(posterior, votes)
     logs = posterior.log_values if posterior.is_log and len(posterior.classes) == 2 else None
     return Problem(
         tasks=posterior.tasks,

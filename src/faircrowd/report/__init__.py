@@ -2,8 +2,17 @@
 
 from faircrowd.report.fairness import fair_lines
 from faircrowd.report.files import OutputFolder
-from faircrowd.report.labels import labels_table, workers_table
+from faircrowd.report.labels import label_tables, labels_table, workers_table
 from faircrowd.report.models import save_model
 from faircrowd.report.summary import Summary, summarise
 
-__all__ = ["OutputFolder", "Summary", "fair_lines", "labels_table", "save_model", "summarise", "workers_table"]
+__all__ = [
+    "OutputFolder",
+    "Summary",
+    "fair_lines",
+    "label_tables",
+    "labels_table",
+    "save_model",
+    "summarise",
+    "workers_table",
+]

@@ -5,8 +5,7 @@ import errno
 import hashlib
 import json
 import os
-import shutil
-import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,11 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from faircrowd._checks import check_path
-from faircrowd.errors import FileError
+from faircrowd._checks import check_path, warn
+from faircrowd.engines.scratch import Scratch, remove_left
+from faircrowd.errors import DataWarning, FileError
 
-__all__ = ["OutputFolder"]
+__all__ = ["PREFIX", "OutputFolder"]
 
+PREFIX = ".faircrowd-"
+"""How the folder begins where files wait until all are written."""
 _FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
@@ -52,7 +54,9 @@ class OutputFolder:
                 if not folder.exists():
                     folder.mkdir()
                     self._made.insert(0, folder)
-            self._place = Path(tempfile.mkdtemp(prefix=".faircrowd-", dir=self.path))
+            if (line := remove_left(self.path, PREFIX)) is not None:
+                warn(line, DataWarning)
+            self._scratch = Scratch(self.path, PREFIX)
         except OSError as error:
             self._remove_made()
             raise self._failed(error) from None
@@ -67,7 +71,7 @@ class OutputFolder:
         except OSError as problem:
             error = problem
         finally:
-            shutil.rmtree(self._place, ignore_errors=True)
+            self._scratch.remove()
             if error is not None:
                 self._remove_made()
         if isinstance(error, OSError):
@@ -109,11 +113,22 @@ class OutputFolder:
         """Write bytes as they are."""
         self._new(name).write_bytes(content)
 
-    def write_csv(self, name: str, table: pa.Table) -> None:
-        """Write a table as CSV. A text that a spreadsheet would run as a formula gets a leading apostrophe."""
-        safe = [_neutralised(column) for column in table.columns]
-        names = [_neutralised(pa.chunked_array([[name]]))[0].as_py() for name in table.column_names]
-        pa.csv.write_csv(pa.table(safe, names=names), self._new(name))
+    def write_csv(self, name: str, tables: pa.Table | Iterable[pa.Table]) -> None:
+        """Write a table as CSV, or several of the same columns as one, each when its turn comes.
+
+        A text that a spreadsheet would run as a formula gets a leading apostrophe.
+        """
+        writer: Any = None
+        path = self._new(name)
+        try:
+            for table in [tables] if isinstance(tables, pa.Table) else tables:
+                safe = _safe(table)
+                if writer is None:
+                    writer = pa.csv.CSVWriter(path, safe.schema)
+                writer.write_table(safe)
+        finally:
+            if writer is not None:
+                writer.close()
 
     @property
     def names(self) -> list[str]:
@@ -129,8 +144,13 @@ class OutputFolder:
         return found
 
     def _new(self, name: str) -> Path:
-        self._pending[name] = self._place / name
+        self._pending[name] = self._scratch.path / name
         return self._pending[name]
+
+
+def _safe(table: pa.Table) -> pa.Table:
+    names = [_neutralised(pa.chunked_array([[name]]))[0].as_py() for name in table.column_names]
+    return pa.table([_neutralised(column) for column in table.columns], names=names)
 
 
 def _neutralised(column: Any) -> Any:

@@ -1,5 +1,6 @@
 """Tables of a fitted model: a row a task, a row a worker."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,30 +12,52 @@ from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import LocalEngine
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.naming import value_names
+from faircrowd.votes.pages import release
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["labels_table", "workers_table"]
+__all__ = ["label_tables", "labels_table", "workers_table"]
+
+_PIECE = 1 << 17
 
 
-def labels_table(
-    votes: VoteTable, posterior: Posterior, fair: Codes | None = None, why: dict[str, Any] | None = None
-) -> pa.Table:
+def labels_table(votes: VoteTable, posterior: Posterior, fair: Codes | None = None) -> pa.Table:
     """Return task, label, number of votes, the posterior a class, and the group where there is one.
 
-    With fair labels also the label before, whether it changed, and the columns of ``why``.
+    With fair labels also the label before, and whether it changed.
     """
-    names = _column(posterior.classes)
-    columns: dict[str, Any] = {"task": _column(posterior.tasks)}
-    columns["label"] = names.take(pa.array(posterior.label_codes if fair is None else fair))
-    if fair is not None:
-        columns["label_before"] = names.take(pa.array(posterior.label_codes))
-        columns["changed"] = fair != posterior.label_codes
-    columns["votes"] = votes.votes_per_task
-    for k, name in enumerate(value_names(posterior.classes)):
-        columns[f"posterior_{name}"] = posterior.values[:, k]
-    if votes.groups is not None and votes.group is not None:
-        columns["group"] = _column(votes.groups).take(pa.array(votes.group))
-    return pa.table({**columns, **(why or {})})
+    return pa.concat_tables(label_tables(votes, posterior, fair))
+
+
+def label_tables(
+    votes: VoteTable,
+    posterior: Posterior,
+    fair: Codes | None = None,
+    why: Callable[[slice], dict[str, Any]] | None = None,
+    piece: int = _PIECE,
+) -> Iterator[pa.Table]:
+    """Yield the table of labels, some tasks at a time: so large a table need not be held.
+
+    ``why`` gives more columns of some tasks.
+    """
+    classes, tasks = _column(posterior.classes), _column(posterior.tasks)
+    groups = None if votes.groups is None else _column(votes.groups)
+    names = value_names(posterior.classes)
+    for start in range(0, max(len(tasks), 1), piece):
+        rows = slice(start, min(start + piece, len(tasks)))
+        before = posterior.label_codes[rows]
+        columns: dict[str, Any] = {"task": tasks[rows]}
+        columns["label"] = classes.take(pa.array(before if fair is None else fair[rows]))
+        if fair is not None:
+            columns["label_before"] = classes.take(pa.array(before))
+            columns["changed"] = fair[rows] != before
+        offsets = votes.offsets[rows.start : rows.stop + 1]
+        columns["votes"] = np.diff(offsets)
+        release(offsets)
+        for k, name in enumerate(names):
+            columns[f"posterior_{name}"] = posterior.values[rows, k]
+        if groups is not None and votes.group is not None:
+            columns["group"] = groups.take(pa.array(votes.group[rows]))
+        yield pa.table({**columns, **({} if why is None else why(rows))})
 
 
 def workers_table(votes: VoteTable, labels: Codes) -> pa.Table:

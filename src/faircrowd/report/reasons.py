@@ -1,7 +1,8 @@
 """Why a task has its label, in words."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,36 +13,74 @@ from faircrowd.fair.make import FairResult
 from faircrowd.votes.naming import value_names
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["reasons", "task_thresholds"]
+__all__ = ["Reasons"]
 
 _ROUNDING = 1e-15
 _NEAR = 1e-9
 
 
-def task_thresholds(result: FairResult) -> NDArray[np.float64] | None:
-    """Two classes: return the threshold of each task's group; None for more classes."""
-    thresholds = result.rule.thresholds
-    return None if thresholds is None else thresholds[result.problem.group]
+class Reasons:
+    """The columns of a fair result that say why.
 
+    Parameters
+    ----------
+    result : FairResult
 
-def reasons(result: FairResult) -> Any:
-    """Return a text a task, as an Arrow column: the side of a threshold, the rank in a tie, or the draw."""
-    problem, labels = result.problem, result.solved.labels
-    scores = result.rule.scores(problem.posterior, problem.group)
-    first, second = (-np.partition(-scores, 1, axis=1)[:, :2]).T
-    reached = np.take_along_axis(scores, labels[:, None].astype(np.int64), axis=1)[:, 0]
-    near = _ROUNDING if _is_sorted(result) else _NEAR
-    # 0: the best label by the rule; 1: one of several; 2: another, since counts without a coin are whole.
-    kind = np.where(first - reached > near, 2, np.where(first - second > near, 0, 1))
-    texts, code = (_by_prices if result.rule.thresholds is None else _by_threshold)(result, kind, labels)
-    said = pa.DictionaryArray.from_arrays(pa.array(code.astype(np.int32)), pa.array(texts)).cast(pa.string())
-    words = _drawn(result) if result.certificate.decision == "randomized" else _ranks(result)
-    if not words:
-        return said
-    rows = np.sort(np.fromiter(words, dtype=np.int64, count=len(words)))
-    mask = np.zeros(labels.size, dtype=bool)
-    mask[rows] = True
-    return pc.replace_with_mask(said, pa.array(mask), pa.array([words[row] for row in rows.tolist()]))
+    Examples
+    --------
+    >>> from faircrowd import make_fair
+    >>> result = make_fair([[0.1, 0.9], [0.3, 0.7], [0.4, 0.6], [0.8, 0.2]], [0, 0, 1, 1], epsilon=0.5)
+    >>> Reasons(result).columns(slice(0, 2))["why"].to_pylist()
+    ["above group 0's threshold 0.5", "above group 0's threshold 0.5"]
+    """
+
+    def __init__(self, result: FairResult) -> None:
+        self.result = result
+        self._near = _ROUNDING if _is_sorted(result) else _NEAR
+        self._drawn = result.certificate.decision == "randomized"
+        self._ranks = None if self._drawn else _ranks(result)
+        self._texts = pa.array(_price_texts(result) if result.rule.thresholds is None else _threshold_texts(result))
+
+    def columns(self, rows: slice) -> dict[str, Any]:
+        """Return, of some tasks, the threshold of their group (two classes) and the reason of their label."""
+        group, thresholds = self.result.problem.group[rows], self.result.rule.thresholds
+        return {**({} if thresholds is None else {"threshold": thresholds[group]}), "why": self._why(rows)}
+
+    def _why(self, rows: slice) -> Any:
+        """Return a text a task: the side of a threshold, the rank in a tie, or the draw."""
+        problem, rule, labels = self.result.problem, self.result.rule, self.result.solved.labels[rows]
+        group, changed = problem.group[rows], labels != problem.own[rows]
+        scores = rule.scores(problem.posterior[rows], group)
+        first, second = (-np.partition(-scores, 1, axis=1)[:, :2]).T
+        reached = np.take_along_axis(scores, labels[:, None].astype(np.int64), axis=1)[:, 0]
+        # 0: the best label by the rule; 1: one of several; 2: another, since counts without a coin are whole.
+        kind = np.where(first - reached > self._near, 2, np.where(first - second > self._near, 0, 1))
+        if rule.thresholds is not None:
+            code = group * 6 + 2 * kind + np.where(kind == 1, changed, labels)
+        else:
+            n = problem.n_classes
+            place = np.choose(kind, [labels, 2 * n + changed, n + labels])
+            code = np.where((kind == 0) & ~changed, 0, 1 + group * (2 * n + 2) + place)
+        said = pa.DictionaryArray.from_arrays(pa.array(code.astype(np.int32)), self._texts).cast(pa.string())
+        tied, words = self._ties(rows, labels, changed)
+        if not tied.size:
+            return said
+        mask = np.zeros(labels.size, dtype=bool)
+        mask[tied] = True
+        return pc.replace_with_mask(said, pa.array(mask), pa.array(words))
+
+    def _ties(self, rows: slice, labels: Codes, changed: NDArray[np.bool_]) -> tuple[NDArray[np.int64], list[str]]:
+        """Return which of some tasks a draw or a rank decided on, and how, in words."""
+        if self._ranks is None:
+            law = self.result.solved.probabilities[rows]
+            chance = np.take_along_axis(law, labels[:, None].astype(np.int64), axis=1)[:, 0]
+            tied = np.flatnonzero(chance < 1)
+            return tied, [f"tie, drawn with probability {p:.4g}" for p in chance[tied]]
+        low, high = np.searchsorted(self._ranks.task, [rows.start, rows.stop])
+        tied, rank, total = (part[low:high] for part in self._ranks)
+        tied = tied - rows.start
+        how = np.where(changed[tied], "changed", "kept")
+        return tied, [f"tie, {h} by rank {r:,} of {n:,}" for h, r, n in zip(how, rank, total, strict=True)]
 
 
 def _is_sorted(result: FairResult) -> bool:
@@ -49,8 +88,8 @@ def _is_sorted(result: FairResult) -> bool:
     return result.problem.n_classes == 2 and result.problem.n_groups == 2
 
 
-def _by_threshold(result: FairResult, kind: NDArray[Any], labels: Codes) -> tuple[list[str], NDArray[Any]]:
-    """Two classes: return the texts that many tasks share, and the number of each task's text."""
+def _threshold_texts(result: FairResult) -> list[str]:
+    """Two classes: return the texts that many tasks share."""
     problem, thresholds, texts = result.problem, result.rule.thresholds, []
     assert thresholds is not None  # noqa: S101 - there are two classes
     zero, one = value_names(problem.classes)
@@ -59,11 +98,11 @@ def _by_threshold(result: FairResult, kind: NDArray[Any], labels: Codes) -> tupl
         texts += [f"below {of}", f"above {of}"]
         texts += [f"at {of}; kept", f"at {of}; changed to keep the gap within epsilon"]
         texts += [f"above {of}; {zero} by rounding to whole labels", f"below {of}; {one} by rounding to whole labels"]
-    return texts, problem.group * 6 + 2 * kind + np.where(kind == 1, labels != problem.own, labels)
+    return texts
 
 
-def _by_prices(result: FairResult, kind: NDArray[Any], labels: Codes) -> tuple[list[str], NDArray[Any]]:
-    """More classes: return the texts that many tasks share, and the number of each task's text."""
+def _price_texts(result: FairResult) -> list[str]:
+    """More classes: return the texts that many tasks share."""
     problem, texts = result.problem, ["the likeliest label"]
     classes = value_names(problem.classes)
     for name in value_names(problem.groups):
@@ -71,36 +110,61 @@ def _by_prices(result: FairResult, kind: NDArray[Any], labels: Codes) -> tuple[l
         favour = f"group {name}'s prices favour another label"
         texts += [f"{favour}; {label} by rounding to whole labels" for label in classes]
         texts += [f"tied in group {name}; kept", f"tied in group {name}; changed to keep the gap within epsilon"]
-    n, changed = len(classes), labels != problem.own
-    place = np.choose(kind, [labels, 2 * n + changed, n + labels])
-    return texts, np.where((kind == 0) & ~changed, 0, 1 + problem.group * (2 * n + 2) + place)
+    return texts
 
 
-def _ranks(result: FairResult) -> dict[int, str]:
-    """Return a text for each task that only its rank among equal tasks tells from others of another label."""
+class _Ranks(NamedTuple):
+    """Tasks that only their rank among equal ones tells from others of another label, in order."""
+
+    task: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+
+def _ranks(result: FairResult) -> _Ranks:
     problem, labels = result.problem, result.solved.labels
     by_odds = problem.log_odds is not None and _is_sorted(result)
-    keys = np.ascontiguousarray(problem.log_odds[:, None]) if by_odds else problem.posterior  # type: ignore[index]
-    atoms = merge(keys, problem.group, None)
-    if atoms.of_task is None:
-        return {}
-    low, high = np.full(atoms.mass.size, np.iinfo(np.int32).max), np.full(atoms.mass.size, -1)
-    np.minimum.at(low, atoms.of_task, labels)
-    np.maximum.at(high, atoms.of_task, labels)
-    rows = np.flatnonzero((low < high)[atoms.of_task])
-    rows = problem.ordered(rows, result.rule.random_state, atoms.of_task[rows])
-    atom = atoms.of_task[rows]
-    starts = np.flatnonzero(np.append(True, atom[1:] != atom[:-1])) if rows.size else np.empty(0, dtype=np.int64)
-    sizes = np.diff(np.append(starts, rows.size))
-    rank = np.arange(rows.size) - np.repeat(starts, sizes) + 1
-    kept = np.where(labels[rows] == problem.own[rows], "kept", "changed")
-    total = np.repeat(sizes, sizes)
-    return {
-        int(row): f"tie, {how} by rank {r:,} of {n:,}" for row, how, r, n in zip(rows, kept, rank, total, strict=True)
-    }
+    rows = np.arange(labels.size)
+    if problem.n_classes == 2:
+        key = problem.log_odds if by_odds else problem.posterior[:, 1]
+        low, high = np.full(problem.n_groups, np.inf), np.full(problem.n_groups, -np.inf)
+        rows = _between(key, problem.group, labels, low, high)
+    keys = problem.log_odds[rows, None] if by_odds else problem.posterior[rows]  # type: ignore[index]
+    of_task = merge(np.ascontiguousarray(keys), problem.group[rows], None).of_task if rows.size else None
+    if of_task is None:
+        return _Ranks(*np.empty((3, 0), dtype=np.int64))
+    least, most = np.full(of_task.max() + 1, np.iinfo(np.int32).max), np.full(of_task.max() + 1, -1)
+    np.minimum.at(least, of_task, labels[rows])
+    np.maximum.at(most, of_task, labels[rows])
+    mixed = (least < most)[of_task]
+    # `ordered` gives tasks; their atoms come along by their place among the rows, which rise.
+    tasks = problem.ordered(rows[mixed], result.rule.random_state, of_task[mixed])
+    atom = of_task[np.searchsorted(rows, tasks)]
+    starts = np.flatnonzero(np.append(True, atom[1:] != atom[:-1])) if tasks.size else np.empty(0, dtype=np.int64)
+    sizes = np.diff(np.append(starts, tasks.size))
+    rank = np.arange(tasks.size) - np.repeat(starts, sizes) + 1
+    by_task = np.argsort(tasks)
+    return _Ranks(tasks[by_task], rank[by_task], np.repeat(sizes, sizes)[by_task])
 
 
-def _drawn(result: FairResult) -> dict[int, str]:
-    law, labels = result.solved.probabilities, result.solved.labels
-    chance = np.take_along_axis(law, labels[:, None].astype(np.int64), axis=1)[:, 0]
-    return {int(row): f"tie, drawn with probability {chance[row]:.4g}" for row in np.flatnonzero(chance < 1)}
+@numba.njit(cache=True, nogil=True)
+def _between(key: Any, group: Any, labels: Any, low: Any, high: Any) -> Any:
+    """Return the tasks of two classes that may have an equal of the other label.
+
+    Their key lies between the lowest of label 1 and the highest of label 0 in their group.
+    """
+    for i in range(key.size):
+        a = group[i]
+        if labels[i] == 1:
+            low[a] = min(low[a], key[i])
+        else:
+            high[a] = max(high[a], key[i])
+    count = 0
+    for i in range(key.size):
+        count += low[group[i]] <= key[i] <= high[group[i]]
+    rows, count = np.empty(count, np.int64), 0
+    for i in range(key.size):
+        if low[group[i]] <= key[i] <= high[group[i]]:
+            rows[count] = i
+            count += 1
+    return rows

@@ -4,21 +4,24 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faircrowd import __version__
 from faircrowd._checks import few
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.counting import agreement
 from faircrowd.aggregate.posterior import Posterior
+from faircrowd.audit.counts import label_counts
 from faircrowd.engines import LocalEngine
 from faircrowd.fair.certificate import gap_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.naming import value_names
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Summary", "summarise"]
+__all__ = ["Summary", "group_facts", "summarise"]
 
 _FEW = 30
+_PIECE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -161,21 +164,15 @@ def summarise(
     labels, n_classes = posterior.label_codes if fair is None else fair, len(posterior.classes)
     names = value_names(posterior.classes)
     agree, total = agreement(LocalEngine(votes), labels, votes.n_workers)
-    by_group, gap, sizes, between = None, None, None, None
+    grouped: dict[str, Any] = {}
     if votes.groups is not None and votes.group is not None:
-        counts = np.zeros((len(votes.groups), n_classes))
-        np.add.at(counts, (votes.group, labels), 1)
-        rates = counts / counts.sum(axis=1, keepdims=True)
-        gap = gap_of(rates)
-        groups, k = value_names(votes.groups), int(np.argmax(np.ptp(rates, axis=0)))
-        between = [names[k], groups[int(np.argmax(rates[:, k]))], groups[int(np.argmin(rates[:, k]))]]
-        sizes = dict(zip(groups, map(int, counts.sum(axis=1)), strict=True))
-        by_group = {
-            group: dict(zip(names, map(float, row), strict=True)) for group, row in zip(groups, rates, strict=True)
-        }
+        counts = label_counts(votes.group, labels, len(votes.groups), n_classes)
+        grouped = group_facts(counts, value_names(votes.groups), names)
     known = np.empty(0, dtype=bool) if truth is None else truth != -1
     right = float((labels[known] == truth[known]).mean()) if truth is not None and known.any() else None
-    shares = np.bincount(labels, minlength=n_classes) / max(labels.size, 1)
+    pieces = (labels[i : i + _PIECE] for i in range(0, labels.size, _PIECE))  # bincount copies what it counts
+    counted = sum((np.bincount(piece, minlength=n_classes) for piece in pieces), np.zeros(n_classes, dtype=np.int64))
+    shares = counted / max(labels.size, 1)
     return Summary(
         method=method,
         rows=votes.report.to_dict(),
@@ -187,17 +184,34 @@ def summarise(
         converged=getattr(model, "converged_", None),
         agreement=float(agree.sum() / max(total.sum(), 1)),
         class_shares=dict(zip(names, map(float, shares), strict=True)),
-        group_shares=by_group,
-        gap=gap,
-        group_tasks=sizes,
-        gap_between=between,
-        ties=int(((posterior.scores == posterior.scores.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum()),
+        ties=_tied(posterior.scores),
         accuracy=right,
         accuracy_in_sample=in_sample and right is not None,
         truths=None if right is None else int(known.sum()),
         options=options or {},
         version=__version__,
+        **grouped,
     )
+
+
+def group_facts(counts: NDArray[Any], groups: list[str], names: list[str]) -> dict[str, Any]:
+    """Return what a summary says of groups, from the labels counted by group (row) and class (column)."""
+    rates = counts / counts.sum(axis=1, keepdims=True)
+    k = int(np.argmax(np.ptp(rates, axis=0)))
+    return {
+        "gap": gap_of(rates),
+        "gap_between": [names[k], groups[int(np.argmax(rates[:, k]))], groups[int(np.argmin(rates[:, k]))]],
+        "group_tasks": dict(zip(groups, map(int, counts.sum(axis=1)), strict=True)),
+        "group_shares": {
+            group: dict(zip(names, map(float, row), strict=True)) for group, row in zip(groups, rates, strict=True)
+        },
+    }
+
+
+def _tied(scores: NDArray[np.float64]) -> int:
+    """Count the tasks whose best classes are tied, a piece at a time."""
+    pieces = (scores[i : i + _PIECE] for i in range(0, len(scores), _PIECE))
+    return sum(int(((piece == piece.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum()) for piece in pieces)
 
 
 def _shares(shares: dict[str, float], limit: int = 8) -> str:

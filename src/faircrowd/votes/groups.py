@@ -12,7 +12,7 @@ from faircrowd.votes.facts import find_facts
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
 
-__all__ = ["attach_groups", "gold_codes", "gold_pairs", "groups_of", "truth_codes"]
+__all__ = ["attach_groups", "gold_codes", "gold_pairs", "groups_of", "intersect", "truth_codes"]
 
 
 def attach_groups(
@@ -62,7 +62,7 @@ def groups_of(tasks: Vocabulary, sensitive_features: Any) -> tuple[Codes, Vocabu
 def _align(tasks: Vocabulary, key: Any, columns: Sequence[Any]) -> tuple[Codes, Vocabulary]:
     """Give each task the group of its key (of its row, if there are no keys)."""
     coded = [encode(column) for column in columns]
-    codes, groups = coded[0] if len(coded) == 1 else _intersect(coded)
+    codes, groups = coded[0] if len(coded) == 1 else intersect(coded)
     group = codes
     if key is not None:
         place = tasks.code_of(key)
@@ -158,7 +158,8 @@ def gold_pairs(table: VoteTable, true_labels: Any) -> tuple[Codes, Codes, Vocabu
     return place, found[codes], classes
 
 
-def _intersect(coded: Sequence[tuple[Codes, Vocabulary]]) -> tuple[Codes, Vocabulary]:
+def intersect(coded: Sequence[tuple[Codes, Vocabulary]]) -> tuple[Codes, Vocabulary]:
+    """Return the number of each row's tuple of several coded columns, -1 where a part is lacking, and the tuples."""
     stacked = np.stack([codes for codes, _ in coded], axis=1)
     rows, codes = np.unique(stacked, axis=0, return_inverse=True)
     whole = (rows >= 0).all(axis=1)  # a row that lacks one of the parts has no group

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from faircrowd.errors import InputError
 
-__all__ = ["comparable", "is_missing", "plain", "python_lookup"]
+__all__ = ["comparable", "integer_lookup", "is_missing", "plain", "python_lookup"]
+
+_PIECE = 1 << 20
 
 
 def is_missing(value: Any) -> bool:
@@ -39,6 +41,27 @@ def comparable(own: Any, other: Any) -> tuple[Any, Any] | None:
             return tuple(pc.replace_substring_regex(text, r"^(-?[0-9]+)\.0+$", r"\1") for text in texts)
         return texts
     return None
+
+
+def integer_lookup(own: Any, other: Any) -> NDArray[np.int32] | None:
+    """Return the place of each integer of ``other`` in ``own``, without a table of them; None unless these rise."""
+    if not pa.types.is_integer(own.type) or own.null_count or len(own) == 0:
+        return None
+    values = own.to_numpy()
+    if not (values[1:] > values[:-1]).all():
+        return None
+    low, high = values[0], values[-1]
+    has_gaps = int(high) - int(low) != values.size - 1
+    found = np.empty(len(other), dtype=np.int32)
+    for i in range(0, len(other), _PIECE):
+        piece = other.slice(i, _PIECE)
+        wanted = piece.fill_null(int(low)).to_numpy(zero_copy_only=False)
+        inside = np.clip(wanted, low, high)
+        # As unsigned numbers of the same width, differences wrap around to what they are.
+        place = np.searchsorted(values, inside) if has_gaps else (inside - low).view(f"u{inside.dtype.itemsize}")
+        is_known = (wanted == inside) & (values[place] == inside) & piece.is_valid().to_numpy(zero_copy_only=False)
+        found[i : i + _PIECE] = np.where(is_known, place.astype(np.int32), -1)
+    return found
 
 
 def python_lookup(own: list[Any], other: list[Any]) -> NDArray[np.int32]:

@@ -20,7 +20,7 @@ from faircrowd.votes.style import Style
 from faircrowd.votes.table import VoteTable, build_table
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
-__all__ = ["as_votes", "read_votes"]
+__all__ = ["as_votes", "check_labels", "find_roles", "read_votes"]
 
 _LONGEST_LABEL = 100_000
 
@@ -84,13 +84,13 @@ def read_votes(
     if isinstance(source, str | os.PathLike):
         where = str(source)
         names = read_header(source, delimiter=delimiter)
-        roles = _roles(names, explicit, where)
+        roles = find_roles(names, explicit, where)
         columns: Any = read_columns(source, list(roles.values()), delimiter=delimiter)
         style = Style()
         source = Path(source)
     elif is_frame(source):
         frame = frame_of(source)
-        roles = _roles(list(frame.columns), explicit, where)
+        roles = find_roles(list(frame.columns), explicit, where)
         columns = {name: column_of(frame, name) for name in roles.values()}
         style = Style.follow(frame, roles)
     else:
@@ -101,7 +101,7 @@ def read_votes(
     def encoded(role: str) -> tuple[Codes, Vocabulary]:
         codes, vocabulary = encode(columns.pop(roles[role]))
         if role == "label":
-            _check_labels(vocabulary, where)
+            check_labels(vocabulary, where)
         return codes, vocabulary
 
     table = build_table(encoded, on_missing=on_missing, on_duplicate=on_duplicate, style=style)
@@ -119,7 +119,8 @@ def as_votes(data: Any, sensitive_features: Any = None) -> VoteTable:
     return data if sensitive_features is None else attach_groups(data, sensitive_features)
 
 
-def _roles(names: list[str], explicit: Mapping[str, str | None], where: str) -> dict[str, str]:
+def find_roles(names: list[str], explicit: Mapping[str, str | None], where: str) -> dict[str, str]:
+    """Return the columns of task, worker and label, named or found by their usual names."""
     roles = {role: find_column(role, names, name, where=where) for role, name in explicit.items()}
     for first, second in combinations(roles, 2):
         if roles[first] == roles[second]:
@@ -129,7 +130,8 @@ def _roles(names: list[str], explicit: Mapping[str, str | None], where: str) -> 
     return roles
 
 
-def _check_labels(classes: Vocabulary, where: str) -> None:
+def check_labels(classes: Vocabulary, where: str) -> None:
+    """Raise if a label is so long that it can be no class."""
     if classes.is_mixed or not (
         pa.types.is_string(classes.values.type) or pa.types.is_large_string(classes.values.type)
     ):

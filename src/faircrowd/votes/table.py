@@ -10,6 +10,7 @@ from faircrowd._checks import few
 from faircrowd.errors import InputError
 from faircrowd.votes.encode import keep_used
 from faircrowd.votes.layout import Grouped, moved, places_by_task, repeated_votes, sort_inside_tasks, sort_repeated
+from faircrowd.votes.pages import release
 from faircrowd.votes.report import VotesReport
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes, Vocabulary
@@ -70,14 +71,31 @@ class VoteTable:
     @property
     def votes_per_task(self) -> NDArray[np.int64]:
         """Number of votes of each task."""
-        return np.diff(self.offsets)
+        counts = np.diff(self.offsets)
+        release(self.offsets)
+        return counts
+
+    @property
+    def most_votes(self) -> int:
+        """Votes of the task that has the most."""
+        most = 0
+        for i in range(0, self.n_tasks, 1 << 20):  # a piece at a time: no number a task is held
+            piece = self.offsets[i : i + (1 << 20) + 1]
+            most = max(most, int(np.diff(piece).max(initial=0)))
+            release(piece)
+        return most
 
     @property
     def votes_per_worker(self) -> NDArray[np.int64]:
         """Number of votes of each worker."""
-        pieces = range(0, self.n_votes, 1 << 20)  # bincount copies what it counts
-        counts = [np.bincount(self.worker[i : i + (1 << 20)], minlength=self.n_workers) for i in pieces]
-        return np.sum(counts, axis=0, dtype=np.int64) if counts else np.zeros(self.n_workers, dtype=np.int64)
+        counts = np.zeros(self.n_workers, dtype=np.int64)
+        for i in range(0, self.n_votes, 1 << 20):  # bincount copies what it counts
+            piece = self.worker[i : i + (1 << 20)]
+            part = np.bincount(piece, minlength=counts.size)
+            part[: counts.size] += counts  # workers that the list does not have come after it
+            counts = part
+            release(piece)
+        return counts
 
     def with_groups(self, groups: Vocabulary, group: Codes) -> "VoteTable":
         """Return the table with the sensitive group of each task."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from faircrowd.votes.lookup import comparable, python_lookup
+from faircrowd.votes.lookup import comparable, integer_lookup, python_lookup
 
 __all__ = ["Codes", "Vocabulary", "as_objects", "distinct_names"]
 
@@ -90,6 +90,8 @@ class Vocabulary:
             return python_lookup(
                 self.to_list(), values.tolist() if isinstance(values, np.ndarray) else values.to_pylist()
             )
+        if (places := integer_lookup(*pair)) is not None:
+            return places
         found = pc.index_in(pair[1], value_set=pair[0], skip_nulls=True)
         return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int32)
 

@@ -1,0 +1,120 @@
+"""``faircrowd aggregate --engine spark``: votes on a cluster to labels on a disk that it shares."""
+
+from pathlib import Path
+from typing import Any
+
+from faircrowd._checks import check_choice
+from faircrowd.cli.console import Console
+from faircrowd.cli.fitting import Fitted, make_model, run_options
+from faircrowd.errors import InputError, OptionError
+
+__all__ = ["FILES", "aggregate_in_spark"]
+
+LABELS = "labels.parquet"
+FILES = ("rule.json", "certificate.json", "model.json", "model.npz", "summary.json")
+METHODS = ("majority", "wawa", "dawid-skene", "one-coin", "bayes")
+
+
+def aggregate_in_spark(
+    console: Console,
+    votes: Path,
+    out: Path,
+    *,
+    master: str | None,
+    method: str,
+    tasks: Path | None,
+    group: list[str] | None,
+    gold: str | None,
+    by_group: bool,
+    reading: dict[str, Any],
+    settings: dict[str, Any],
+    fair: dict[str, Any] | None,
+) -> None:
+    """Fit a model to votes in Spark, make its labels fair if asked, and write them; no vote or label is collected."""
+    from faircrowd.aggregate.saved import model_files
+    from faircrowd.engines import spark_session
+    from faircrowd.engines.spark_tables import read_frame, write_parquet
+    from faircrowd.engines.spark_votes import spark_votes
+    from faircrowd.fair.make import solve_problem
+    from faircrowd.fair.reading import check_groups
+    from faircrowd.fair.spark import SparkProblem
+    from faircrowd.report import OutputFolder, fair_lines
+
+    check_choice("--method in Spark", method, METHODS)
+    if method == "bayes" and gold is None:
+        raise OptionError("--method bayes learns from known labels; give --gold COLUMN.")
+    if by_group and not group:
+        raise OptionError("--by-group needs --group COLUMN.")
+    model = make_model(method, {**settings, **({"by_group": True} if by_group else {})})
+    with console.waiting("starting Spark"):
+        session = spark_session(master, **{"spark.ui.showConsoleProgress": "false"})
+    with console.waiting(f"grouping {votes} by task"):
+        frame = read_frame(session, str(votes), reading.get("delimiter"))
+        facts = None if tasks is None else read_frame(session, str(tasks), reading.get("delimiter"))
+        names: dict[str, Any] = {name: reading.get(name) for name in ("task", "worker", "label", "on_missing")}
+        # Rows of Spark have no order, so the last of repeated votes is not known: there must be none.
+        repeated = "all" if reading.get("on_duplicate") == "all" else "error"
+        table = spark_votes(
+            frame, **names, on_duplicate=repeated, sensitive_features=group or (), true_labels=gold, tasks=facts
+        )
+    if table.n_classes < 2 or table.n_workers < 2:
+        raise InputError(f"{votes} has fewer than two workers or classes; a consensus needs at least two of each.")
+    with console.rounds(method):
+        model.fit(table, *([gold] if gold else []))
+    problem: Any = SparkProblem(model.posterior_, table)
+    result, labels = None, problem.own_labels()
+    if fair is not None:
+        with console.waiting("making the labels fair"):
+            check_groups(problem.groups)
+            result = solve_problem(problem, **fair)
+            labels = result.solved.labels
+    options = run_options(votes, tasks, group, None, gold, method, reading, model)
+    options |= {"engine": "spark", "master": master, **(fair or {})}
+    summary = _summary(Fitted(model, None, False, options), problem, labels, method)
+    with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
+        folder.forget(*FILES)
+        folder.write_json("summary.json", summary.to_dict())
+        for file, content in model_files(model).items():
+            folder.write_bytes(file, content)
+        if result is not None:
+            folder.write_text("rule.json", result.rule.to_json() + "\n")
+            folder.write_json("certificate.json", result.certificate.to_dict())
+        write_parquet(problem.table(labels), out / LABELS)
+        files = [LABELS, *(file for file in FILES if file in folder.names)]
+    more = {} if result is None else {"certificate": result.certificate.to_dict()}
+    lines = [] if result is None else fair_lines(result.certificate)
+    console.summary(summary, table.report.lines(), f"{out}/{', '.join(files)}", lines, out=str(out), **more)
+    table.close()
+
+
+def _summary(fitted: Fitted, problem: Any, labels: Any, method: str) -> Any:
+    from faircrowd.report.summary import Summary, group_facts
+    from faircrowd.votes.naming import value_names
+
+    model, votes = fitted.model, problem.votes
+    tally = problem.tally(labels)
+    counts = tally.tasks.sum(axis=1)
+    names = value_names(problem.classes)
+    shares = counts.sum(axis=0) / counts.sum()
+    grouped = {} if votes.groups is None else group_facts(counts, value_names(votes.groups), names)
+    return Summary(
+        method=f"{method} by group" if model.get_params().get("by_group") else method,
+        rows=votes.report.to_dict(),
+        votes=votes.n_votes,
+        tasks=votes.n_tasks,
+        workers=votes.n_workers,
+        classes=votes.n_classes,
+        rounds=getattr(model, "n_iter_", None),
+        converged=getattr(model, "converged_", None),
+        agreement=problem.agreement(labels),
+        class_shares=dict(zip(names, map(float, shares), strict=True)),
+        options=fitted.options,
+        version=_version(),
+        **grouped,
+    )
+
+
+def _version() -> str:
+    from faircrowd import __version__
+
+    return __version__

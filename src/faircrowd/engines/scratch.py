@@ -1,0 +1,91 @@
+"""Folders of one process, found and removed by a later one if that process was killed."""
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+__all__ = ["Scratch", "remove_left"]
+
+_PREFIX = "faircrowd-"
+_LOCK = ".lock"
+
+
+class Scratch:
+    """A new folder, named after this process and locked while it lives.
+
+    Parameters
+    ----------
+    where : path, optional
+        The folder to make it in; by default where the system has temporary files.
+    prefix : str
+    """
+
+    def __init__(self, where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> None:
+        process = os.getpid()
+        self.path = Path(tempfile.mkdtemp(prefix=f"{prefix}{process}-{_started(process) or 0}-", dir=where))
+        self._lock = _locked(self.path / _LOCK, os.O_CREAT)
+
+    def remove(self) -> None:
+        """Remove the folder and all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def remove_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> str | None:
+    """Remove the folders that killed processes of the same user left; return a line that says so, if there were any."""
+    parent = Path(where or tempfile.gettempdir())
+    left = [path for path in parent.glob(f"{prefix}*") if _is_left(path, prefix)]
+    for path in left:
+        shutil.rmtree(path, ignore_errors=True)
+    if not left:
+        return None
+    what = "a folder that a killed run" if len(left) == 1 else f"{len(left)} folders that killed runs"
+    return f"removed {what} left in {parent}"
+
+
+def _is_left(path: Path, prefix: str) -> bool:
+    found = re.fullmatch(rf"{re.escape(prefix)}(\d+)-(\d+)-\w+", path.name, re.ASCII)
+    if found is None or not hasattr(os, "getuid"):
+        return False
+    try:
+        if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.getuid():
+            return False
+    except OSError:  # another run removes it now
+        return False
+    if found[2] != "0" and _started(int(found[1])) == found[2]:
+        return False
+    # Where the process cannot be seen (another container, another system than Linux), it still holds the lock.
+    lock = _locked(path / _LOCK)
+    if lock is None:
+        return not (path / _LOCK).exists()
+    os.close(lock)
+    return True
+
+
+def _locked(path: Path, flags: int = 0) -> int | None:
+    """Lock a file until it is closed or the process ends; return its descriptor, None if another has the lock."""
+    try:
+        import fcntl
+
+        descriptor = os.open(path, os.O_RDWR | flags, 0o600)
+    except (ImportError, OSError):
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _started(process: int) -> str | None:
+    """Return when a process started, in ticks of its system; None if there is none to be seen."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    return text[text.rindex(")") :].split()[20]  # field 22; the name before it may hold anything

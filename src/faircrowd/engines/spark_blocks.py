@@ -1,0 +1,205 @@
+"""Packed blocks: the votes of some whole tasks as one row of Spark, and the blocks that kernels see of them.
+
+A row holds bytes alone, so that it moves between Spark and Python in a few copies: the ids of its tasks (an Arrow
+stream), the offsets of their votes (int32), workers (int32), and labels, groups and true labels in the smallest
+type that holds their codes. In ``group`` and ``gold``, -1 says that none is known, and -2 that there are several.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from faircrowd.engines.local import Block
+from faircrowd.errors import OptionError
+from faircrowd.votes.encode import encode
+from faircrowd.votes.layout import Grouped, moved, places_by_task, repeated_votes, sort_inside_tasks, sort_repeated
+from faircrowd.votes.vocabulary import Codes, Vocabulary
+
+__all__ = ["SCHEMA", "SEVERAL", "Named", "Piece", "View", "empty_block", "from_stream", "pack", "pieces", "stream_of"]
+
+SCHEMA = "ids binary, offsets binary, workers binary, labels binary, group binary, gold binary, repeated int"
+"""Columns of packed blocks; the last is the number of votes that repeat the task and worker of another."""
+_VOTES_A_ROW = 1 << 18
+SEVERAL = -2
+"""The code of a group or true label of which a task has several."""
+
+
+class View(NamedTuple):
+    """What kernels see of packed blocks.
+
+    Attributes
+    ----------
+    by_group, with_gold, with_ids : bool
+        Whether kernels see the groups, the known true labels, and the ids of the tasks.
+    votes : int
+        Rows are joined until they hold this many votes: a kernel's statistics cost a block.
+    worker, label, group : ndarray of int32, optional
+        New codes in place of those that are packed.
+    """
+
+    by_group: bool
+    with_gold: bool
+    with_ids: bool
+    votes: int
+    worker: Codes | None = None
+    label: Codes | None = None
+    group: Codes | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are needed."""
+        more = {"gold": self.with_gold, "ids": self.with_ids}
+        return ["offsets", "workers", "labels", "group", *(name for name, wanted in more.items() if wanted)]
+
+
+class Piece(NamedTuple):
+    """A block, and besides it the groups and ids of its tasks (no ids where they are not wanted)."""
+
+    block: Block
+    group: Codes
+    ids: Vocabulary | None
+
+
+class Named(NamedTuple):
+    """A function by name: it is looked up where it runs, so that its compiled form is found there too."""
+
+    module: str
+    name: str
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> "Named":
+        """Name a function of a module; others cannot travel."""
+        named = cls(function.__module__, function.__name__)
+        if getattr(import_module(named.module), named.name, None) is not function:
+            raise OptionError(f"{named.name} must be a function of a module: it is looked up by name where it runs.")
+        return named
+
+    def find(self) -> Callable[..., Any]:
+        """Return the function."""
+        found: Callable[..., Any] = getattr(import_module(self.module), self.name)
+        return found
+
+
+def pack(batches: Iterable[Any], *, sizes: dict[str, int]) -> Iterator[Any]:
+    """Pack the votes of a partition, which holds all those of its tasks; ``sizes`` are the numbers of codes."""
+    found = list(batches)
+    if not sum(batch.num_rows for batch in found):
+        return
+    table = pa.Table.from_batches(found)
+    task, vocabulary = encode(table.column("task"))
+    ids = pa.array(vocabulary.values, table.schema.field("task").type) if vocabulary.is_mixed else vocabulary.values
+    facts = {
+        name: _fact(task, len(ids), table.column(role) if role in table.column_names else None, nothing)
+        for name, role, nothing in (("group", "group", 0), ("gold", "truth", -1))
+    }
+    worker, label = (np.array(table.column(name), dtype=np.int32) for name in ("worker", "label"))
+    del table, found
+    offsets, place = places_by_task(task, len(ids))
+    votes = Grouped(offsets, moved(worker, place), moved(label, place))
+    sort_inside_tasks(votes)
+    aside = repeated_votes(votes, keep="first")
+    if aside.any():
+        sort_repeated(votes)
+    repeated = np.concatenate([[0], np.cumsum(aside)])
+    kinds = {name: np.min_scalar_type(-max(size, 2)) for name, size in sizes.items()}
+    cuts = np.searchsorted(offsets, np.arange(0, offsets[-1], _VOTES_A_ROW)).tolist()
+    for a, b in zip(cuts, [*cuts[1:], len(ids)], strict=True):
+        if a == b:  # a task with more votes than a row should have
+            continue
+        start, stop = offsets[a], offsets[b]
+        row = {
+            "ids": stream_of(ids.slice(a, b - a)),
+            "offsets": (offsets[a : b + 1] - start).astype(np.int32).tobytes(),
+            "workers": votes.worker[start:stop].tobytes(),
+            "labels": votes.label[start:stop].astype(kinds["label"]).tobytes(),
+            "group": facts["group"][a:b].astype(kinds["group"]).tobytes(),
+            "gold": facts["gold"][a:b].astype(kinds["label"]).tobytes(),
+        }
+        columns = {name: pa.array([value], pa.binary()) for name, value in row.items()}
+        yield pa.record_batch({**columns, "repeated": pa.array([repeated[stop] - repeated[start]], pa.int32())})
+
+
+def pieces(batches: Iterable[Any], view: View) -> Iterator[Piece]:
+    """Yield the blocks of packed rows, joined until each has so many votes as the view says."""
+    waiting: list[dict[str, Any]] = []
+    held = 0
+    for batch in batches:
+        columns = {name: batch.column(name) for name in view.columns}
+        for i in range(batch.num_rows):
+            waiting.append({name: column[i].as_buffer() for name, column in columns.items()})
+            held += waiting[-1]["workers"].size // 4
+            if held >= view.votes:
+                yield _joined(waiting, view)
+                waiting, held = [], 0
+    if waiting:
+        yield _joined(waiting, view)
+
+
+def empty_block() -> Block:
+    """Return a block of no task: what a kernel makes of it tells the types and shapes of its results."""
+    nothing = np.empty(0, dtype=np.int32)
+    return Block(0, np.zeros(1, dtype=np.int64), nothing, nothing, nothing, nothing)
+
+
+def _joined(rows: list[dict[str, Any]], view: View) -> Piece:
+    """Return the block of some packed rows. Tasks have no number here: ``first`` is always 0."""
+    tasks = [row["offsets"].size // 4 - 1 for row in rows]
+    votes = [row["workers"].size // 4 for row in rows]
+    offsets = np.zeros(sum(tasks) + 1, dtype=np.int64)
+    at = before = 0
+    for row, n_tasks, n_votes in zip(rows, tasks, votes, strict=True):
+        offsets[at + 1 : at + n_tasks + 1] = before + np.frombuffer(row["offsets"], np.int32)[1:]
+        at, before = at + n_tasks, before + n_votes
+
+    def codes(name: str, counts: list[int], new: Codes | None = None) -> Codes:
+        # A copy: Arrow's memory is read-only, for which numba would compile every kernel once more.
+        parts = (
+            np.frombuffer(row[name], f"i{row[name].size // count}") for row, count in zip(rows, counts, strict=True)
+        )
+        joined = np.concatenate([part.astype(np.int32) for part in parts])
+        return joined if new is None else new[joined]
+
+    nothing = np.empty(0, dtype=np.int32)
+    group = codes("group", tasks, view.group)
+    block = Block(
+        0,
+        offsets,
+        codes("workers", votes, view.worker),
+        codes("labels", votes, view.label),
+        group if view.by_group else nothing,
+        codes("gold", tasks, None if view.label is None else np.append(view.label, np.int32(-1)))
+        if view.with_gold
+        else nothing,
+    )
+    ids = Vocabulary(pa.concat_arrays([from_stream(row["ids"]) for row in rows])) if view.with_ids else None
+    return Piece(block, group, ids)
+
+
+def stream_of(ids: Any) -> bytes:
+    """Return ids as an Arrow stream."""
+    batch = pa.record_batch({"task": ids})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def from_stream(stream: Any) -> Any:
+    """Return the ids of an Arrow stream."""
+    return pa.ipc.open_stream(stream).read_next_batch().column(0)
+
+
+def _fact(task: Codes, n_tasks: int, column: Any, nothing: int) -> NDArray[np.int32]:
+    """Return the one code that the rows of each task have, -1 where they have none, -2 where they have several."""
+    if column is None:
+        return np.full(n_tasks, nothing, dtype=np.int32)
+    values = np.array(column.fill_null(-1), dtype=np.int32)
+    known = values >= 0
+    most, least = np.full(n_tasks, SEVERAL, np.int32), np.full(n_tasks, np.iinfo(np.int32).max, np.int32)
+    np.maximum.at(most, task, values)
+    np.minimum.at(least, task[known], values[known])
+    return np.where((most >= 0) & (least != most), np.int32(SEVERAL), most)

@@ -1,0 +1,163 @@
+"""Models take Spark frames: the parameters of memory to the bit, and labels as a Spark frame."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from crowds import simulated
+from engines.spark_session import java, spark
+from faircrowd import (
+    GLAD,
+    BayesVote,
+    DawidSkene,
+    GoldMajorityVote,
+    MajorityVote,
+    OneCoinDawidSkene,
+    Wawa,
+    ZeroBasedSkill,
+)
+from faircrowd.aggregate.saved import load_model, model_files
+from faircrowd.engines.spark_votes import SparkVotes, spark_votes
+from faircrowd.errors import InputError, OptionError
+
+pytest.importorskip("pyspark")
+__all__ = ["java", "spark"]
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+CROWD = simulated(n_tasks=90, seed=4)
+VOTES = CROWD.votes.assign(
+    group=CROWD.votes["task"].map(CROWD.groups), truth=CROWD.votes["task"].map(CROWD.gold).astype("Int64")
+)
+# Later votes: fewer classes, workers and groups, some workers that nobody has seen, and codes that differ for it.
+SEEN = VOTES[(VOTES["worker"] > VOTES["worker"].min()) & (VOTES["label"] > 0)]
+NEW = SEEN.assign(worker=SEEN["worker"].where(SEEN["worker"] != SEEN["worker"].max(), 10**6))
+NEW = NEW[NEW["group"] == NEW["group"].max()]
+
+
+def given(spark: Any, frame: pd.DataFrame) -> Any:
+    return spark.createDataFrame(pa.Table.from_pandas(frame.sample(frac=1, random_state=0), preserve_index=False))
+
+
+@pytest.fixture(scope="module")
+def frame(spark: Any) -> Any:
+    return given(spark, VOTES)
+
+
+@pytest.fixture(scope="module")
+def new(spark: Any) -> SparkVotes:
+    return spark_votes(given(spark, NEW), sensitive_features="group", partitions=2)
+
+
+def by_task(frame: Any, column: str = "agg_label") -> dict[Any, Any]:
+    found = frame.toArrow()
+    return dict(zip(found["task"].to_pylist(), found[column].to_pylist(), strict=True))
+
+
+CASES = {
+    "majority": (MajorityVote(ties="last"), None),
+    "wawa": (Wawa(), None),
+    "dawid-skene": (DawidSkene(n_iter=3, tol=-1), None),
+    "by group": (DawidSkene(by_group=True, n_iter=3, tol=-1), "truth"),
+    "no rounds": (DawidSkene(n_iter=0), "truth"),
+    "one coin": (OneCoinDawidSkene(n_iter=3, tol=-1), None),
+    "bayes": (BayesVote(), "truth"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_model_is_the_same_in_spark(frame: Any, new: SparkVotes, case: str, tmp_path: Path) -> None:
+    model, truth = CASES[case]
+    wanted = type(model)(**model.get_params())
+    wanted.fit(VOTES, *((CROWD.gold,) if truth else ()), sensitive_features="group")
+    # Several partitions and orders of rows are tried one level below, in the tests of the engine.
+    found = model.fit(frame, *((truth,) if truth else ()), sensitive_features="group")
+    assert by_task(found.labels_) == wanted.labels_.to_dict()
+    for name, values in (("probas_", wanted.posterior_.values), ("log_probas_", wanted.posterior_.log_values)):
+        rows = by_task(getattr(found, name), {"probas_": "probabilities"}.get(name, "log_probabilities"))
+        np.testing.assert_array_equal(np.array([rows[task] for task in wanted.posterior_.tasks.to_list()]), values)
+    for name in ("loss_history_", "errors_", "priors_", "skills_"):
+        if hasattr(wanted, name):
+            own, other = getattr(found, name), getattr(wanted, name)
+            assert own == other if name == "loss_history_" else own.equals(other)
+    files = model_files(found)
+    assert files == model_files(wanted)
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    labels = wanted.predict(NEW, sensitive_features="group").to_dict()
+    loaded = load_model(tmp_path)
+    assert by_task(loaded.predict(new)) == labels
+    # A model fitted in Spark serves votes in memory too.
+    assert found.predict(NEW, sensitive_features="group").to_dict() == labels
+    found.votes_.close()
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 7])
+def test_the_cut_and_the_order_of_rows_do_not_matter(spark: Any, partitions: int) -> None:
+    shuffled = VOTES.sample(frac=1, random_state=partitions)
+    votes = spark_votes(
+        spark.createDataFrame(pa.Table.from_pandas(shuffled, preserve_index=False)).repartition(partitions),
+        sensitive_features="group",
+        partitions=partitions,
+    )
+    found = DawidSkene(by_group=True, n_iter=3, tol=-1).fit(votes)
+    wanted = DawidSkene(by_group=True, n_iter=3, tol=-1).fit(VOTES, sensitive_features="group")
+    assert found.loss_history_ == wanted.loss_history_
+    assert found.errors_.equals(wanted.errors_)
+    assert by_task(found.labels_) == wanted.labels_.to_dict()
+    votes.check(found.labels_)
+    votes.close()
+
+
+def test_groups_and_truths_of_a_table_of_tasks(spark: Any) -> None:
+    """Two columns make the groups; one truth is a class that nobody voted for, and one task has no votes."""
+    tasks = VOTES.drop_duplicates("task")[["task", "group", "truth"]]
+    tasks = tasks.assign(side=np.where(np.arange(len(tasks)) % 3, "left", "right"))
+    tasks.loc[tasks.index[0], "truth"] = 9
+    strangers = pd.DataFrame({"task": [-1], "group": ["c"], "truth": [77], "side": ["up"]})
+    votes = spark_votes(
+        given(spark, VOTES[["task", "worker", "label"]]),
+        sensitive_features=["group", "side"],
+        true_labels="truth",
+        tasks=given(spark, pd.concat([tasks, strangers])),
+        partitions=2,
+    )
+    truth = tasks.set_index("task")["truth"].dropna().to_dict()
+    wanted = BayesVote().fit(VOTES, truth, sensitive_features=tasks[["task", "group", "side"]])
+    found = BayesVote().fit(votes, "truth")
+    assert votes.classes.to_list() == [0, 1, 2, 9]
+    assert found.errors_.equals(wanted.errors_)
+    assert found.priors_.equals(wanted.priors_)
+    assert by_task(found.labels_) == wanted.labels_.to_dict()
+
+
+def test_skills_of_workers_weigh_in_spark(frame: Any) -> None:
+    skills = {worker: 0.1 + i % 3 for i, worker in enumerate(sorted(VOTES["worker"].unique()))}
+    found = MajorityVote().fit(frame, skills)
+    assert by_task(found.labels_) == MajorityVote().fit_predict(VOTES, skills).to_dict()
+    few = dict(list(skills.items())[:2])
+    with pytest.raises(InputError, match="votes come from workers without a skill"):
+        MajorityVote().fit(frame, few)
+    with pytest.raises(OptionError, match="not offered in Spark"):
+        MajorityVote(on_missing_skill="ignore").fit(frame, few)
+
+
+def test_what_spark_does_not_offer_is_said(frame: Any, new: SparkVotes) -> None:
+    for model, more in ((ZeroBasedSkill(), ()), (GoldMajorityVote(), (CROWD.gold,))):
+        with pytest.raises(OptionError, match=f"{type(model).__name__} does not run in Spark; MajorityVote"):
+            model.fit(frame, *more)
+    with pytest.raises(OptionError, match="GLAD does not run in Spark"):
+        GLAD(n_iter=1, tol=-1).fit(VOTES).predict(new)
+    with pytest.raises(OptionError, match="the name of a column"):
+        DawidSkene().fit(frame, CROWD.gold)
+    with pytest.raises(OptionError, match="columns, by name"):
+        DawidSkene().fit(frame, sensitive_features=CROWD.groups)
+    with pytest.raises(OptionError, match="Build the votes with"):
+        BayesVote().fit(new, "truth")
+    with pytest.raises(InputError, match="labels that were not seen in fit"):
+        MajorityVote().fit(VOTES[VOTES["label"] == 0]).predict(new)
+    with pytest.raises(InputError, match="give sensitive_features"):
+        DawidSkene(by_group=True).fit(frame)

@@ -1,0 +1,51 @@
+"""Spark for the tests: a session in this process, on two threads."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+__all__ = ["ENVIRONMENT", "java", "spark"]
+
+# Executors look up the kernels of tests by name too.
+ENVIRONMENT = {
+    "SPARK_LOCAL_IP": "127.0.0.1",
+    "PYSPARK_PYTHON": sys.executable,
+    "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]),
+}
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    """Skip where Java is not installed; where CI is set, that is a failure."""
+    if shutil.which("java") or os.environ.get("JAVA_HOME"):
+        return
+    message = "no Java: Spark needs Java 17 or later on the PATH (or JAVA_HOME)"
+    if os.environ.get("CI"):
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def spark(java: None) -> Iterator[Any]:
+    """Return a session of Spark on two threads of this machine."""
+    os.environ |= ENVIRONMENT
+    from faircrowd.engines import spark_session
+
+    settings = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # the quick compiler: these jobs are short
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.codegen.wholeStage": "false",  # to compile plans for so few rows takes longer than to run them
+        "spark.driver.maxResultSize": "4m",
+    }
+    session = spark_session("local[2]", **settings)
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
