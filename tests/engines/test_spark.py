@@ -164,8 +164,17 @@ def test_what_is_too_large_fails_early_with_advice(votes: SparkVotes) -> None:
     errors, priors = np.zeros((votes.n_workers * 3, 3)), np.zeros((1, 3))
     with pytest.raises(InputError, match="merge rare classes"):
         SparkEngine(votes, parameter_bytes=100).emit(joint_scores, classes_token(3), errors, priors)
-    with pytest.raises(InputError, match="use fewer partitions"):
+    with pytest.raises(InputError, match="raise result_bytes"):
         SparkEngine(votes, result_bytes=100).reduce(*counting(votes))
+
+
+def test_sums_meet_before_they_come_to_the_driver(votes: SparkVotes) -> None:
+    wanted = SparkEngine(votes).reduce(*counting(votes))
+    room = sum(part.nbytes for part in wanted)
+    narrow = SparkEngine(votes, result_bytes=2 * room)
+    assert narrow._places(room) == 2
+    for own, other in zip(narrow.reduce(*counting(votes)), wanted, strict=True):
+        np.testing.assert_array_equal(own, other)
 
 
 def test_missing_rows_are_reported(spark: Any) -> None:

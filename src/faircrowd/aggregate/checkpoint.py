@@ -9,12 +9,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from faircrowd.engines.scratch import HIDDEN, Scratch
 from faircrowd.errors import FileError, InputError
 from faircrowd.votes import VoteTable
+from faircrowd.votes.pages import release
 
 __all__ = ["Checkpoint", "fingerprint"]
 
 P = TypeVar("P")
+
+_PIECE = 1 << 20
 
 
 class Checkpoint:
@@ -53,19 +57,30 @@ class Checkpoint:
     def save(self, history: Sequence[float], parameters: Iterable[Any]) -> None:
         """Keep a round: the objectives before it, and the parameters it began with."""
         arrays = {f"parameter_{i}": array for i, array in enumerate(parameters)}
-        half = self.path.with_name(f".{self.path.name}.part")
+        scratch = None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            scratch = Scratch(self.path.parent, HIDDEN)  # the next run removes what a killed one leaves there
+            half = scratch.path / self.path.name
             with half.open("wb") as file:
                 np.savez(file, run=self.run, history=np.array(history, dtype=np.float64), **arrays)
             os.replace(half, self.path)
         except OSError as error:
             raise FileError(f"The checkpoint {self.path} cannot be written: {error.strerror or error}.") from None
+        finally:
+            if scratch is not None:
+                scratch.remove()
 
 
 def fingerprint(votes: VoteTable, *settings: Any) -> str:
     """Return a hash of the votes, as codes, and of anything else that decides on the result."""
     digest = hashlib.sha256(repr(settings).encode())
     for array in (votes.offsets, votes.worker, votes.label, votes.group):
-        digest.update(b"none" if array is None else np.ascontiguousarray(array).view(np.uint8).data)
+        if array is None:
+            digest.update(b"none")
+            continue
+        for i in range(0, array.size, _PIECE):  # a piece at a time: little of a mapped file is held
+            piece = array[i : i + _PIECE]
+            digest.update(np.ascontiguousarray(piece).view(np.uint8).data)
+            release(piece)
     return digest.hexdigest()

@@ -1,5 +1,6 @@
 """Scores a task and class to labels, probabilities and log-probabilities."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,9 @@ from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["TIES", "Posterior", "check_size", "choose", "log_probabilities", "probabilities"]
+__all__ = ["TIES", "Posterior", "check_size", "choose", "log_odds", "log_probabilities", "probabilities"]
+
+_PIECE = 1 << 20
 
 TIES = ("first", "last")
 """Rules for a tie of classes: the first or the last of them in sorted order."""
@@ -43,6 +46,34 @@ def choose(scores: NDArray[np.float64], ties: str) -> Codes:
 
 def probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:
     """Return the probabilities that scores stand for; each row sums to one."""
+    return _in_pieces(_probabilities, scores, is_log)
+
+
+def log_probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:
+    """Return their logarithms; the gap between two classes keeps its digits where probabilities round to 0 and 1."""
+    return _in_pieces(_log_probabilities, scores, is_log)
+
+
+def log_odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Two classes: return the logarithm of the odds of the second, from scores that are logarithms."""
+    return _in_pieces(_log_odds, scores)
+
+
+def _in_pieces(
+    function: Callable[..., NDArray[np.float64]], scores: NDArray[np.float64], *more: Any
+) -> NDArray[np.float64]:
+    """Return a function of rows; it is called for some at a time, so that what it holds on the way is small."""
+    if len(scores) <= _PIECE:
+        return function(scores, *more)
+    first = function(scores[:_PIECE], *more)
+    whole = np.empty((len(scores), *first.shape[1:]))
+    whole[:_PIECE] = first
+    for i in range(_PIECE, len(scores), _PIECE):
+        whole[i : i + _PIECE] = function(scores[i : i + _PIECE], *more)
+    return whole
+
+
+def _probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:
     if scores.size == 0:
         return scores
     shares = scores
@@ -51,11 +82,15 @@ def probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-def log_probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:
-    """Return their logarithms; the gap between two classes keeps its digits where probabilities round to 0 and 1."""
+def _log_odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    logs = _log_probabilities(scores, True)
+    return np.asarray(logs[:, 1] - logs[:, 0])
+
+
+def _log_probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:
     if not is_log:
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(probabilities(scores, is_log)))
+            return np.asarray(np.log(_probabilities(scores, is_log)))
     if scores.size == 0:
         return scores
     below = scores - scores.max(axis=1, keepdims=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from faircrowd.engines.spark_blocks import Named, View, empty_block
 from faircrowd.engines.spark_frames import SparkRows
 from faircrowd.engines.spark_jobs import collected
-from faircrowd.engines.spark_passes import COUNTS, PARTS, SUMS, gather_rows, sum_rows, too_much
+from faircrowd.engines.spark_passes import COUNTS, PARTS, SUMS, add_sums, gather_rows, join_sums, sum_rows, too_much
 from faircrowd.engines.spark_votes import SparkVotes
 from faircrowd.errors import InputError, OptionError
 from faircrowd.votes.vocabulary import Vocabulary
@@ -21,6 +21,7 @@ _VOTES_A_BLOCK = 1 << 16
 _MOST_VOTES_A_BLOCK = 1 << 24
 _PARAMETER_BYTES = 100 << 20
 _RESULT_BYTES = 1 << 30
+_MOST_PLACES = 16
 
 
 class SparkEngine:
@@ -31,7 +32,8 @@ class SparkEngine:
     a kernel must not look up an array a task by ``block.first``. With ``ids=True`` a kernel is called with the
     ids of the block's tasks, in order, as a :class:`~faircrowd.votes.Vocabulary` after the block.
 
-    Parameters travel with the code of each pass. A pass returns, for each partition, the sums that are not zero.
+    Parameters travel with the code of each pass. A pass returns, for each partition, the sums that are not zero; where
+    that is too much for the driver, the sums of several partitions are added up before they come there.
 
     Parameters
     ----------
@@ -78,13 +80,10 @@ class SparkEngine:
         total = self._of_nothing(kernel, parameters, ids)
         if any(part.dtype != np.int64 for part in total):
             raise OptionError(f"{named.name} returns sums that are no 64-bit integers; others depend on their order.")
-        self._check_sums(sum(part.nbytes for part in total))
+        places = self._places(sum(part.nbytes for part in total))
         tasks = np.zeros_like(self.votes.tasks_per_group)
-        found = self._pass(partial(sum_rows, kernel=named, parameters=parameters, n_groups=tasks.size), SUMS, ids)
-        for number, cells, sums in zip(*(found.column(name) for name in ("array", "cells", "sums")), strict=True):
-            into = tasks if number.as_py() == COUNTS else total[number.as_py()].reshape(-1)
-            place, values = (np.frombuffer(part.as_buffer(), np.int64) for part in (cells, sums))
-            into[place if place.size else slice(values.size)] += values
+        run = partial(sum_rows, kernel=named, parameters=parameters, n_groups=tasks.size)
+        add_sums(self._pass(run, SUMS, ids, [tasks.size, *(part.size for part in total)], places), tasks, total)
         self.votes.check_tasks(tasks)
         return total
 
@@ -124,9 +123,12 @@ class SparkEngine:
         self._check_parameters(parameters)
         return SparkRows(self.votes, self.view._replace(with_ids=ids), ((kernel, parameters),))
 
-    def _pass(self, run: Any, schema: str, ids: bool) -> Any:
+    def _pass(self, run: Any, schema: str, ids: bool, sizes: list[int] | None = None, places: int = 0) -> Any:
         view = self.view._replace(with_ids=ids)
-        return collected(self.votes.stored.select(*view.columns).mapInArrow(partial(run, view=view), schema))
+        made = self.votes.stored.select(*view.columns).mapInArrow(partial(run, view=view), schema)
+        if places:  # the sums of all partitions are too many for the driver: they meet in a few places first
+            made = made.repartition(places).mapInArrow(partial(join_sums, sizes=sizes or []), schema)
+        return collected(made)
 
     def _of_nothing(self, kernel: Any, parameters: tuple[Any, ...], ids: bool) -> list[NDArray[Any]]:
         """Return what a kernel makes of no task: empty sums, and the types of its results."""
@@ -144,13 +146,17 @@ class SparkEngine:
                 "classes, use a model without matrices (MajorityVote, Wawa), or raise parameter_bytes."
             )
 
-    def _check_sums(self, dense: int) -> None:
+    def _places(self, dense: int) -> int:
+        """Return in how many places sums must meet before they come to the driver; 0 if they may come at once."""
         votes = self.votes
         # A vote touches a row of its worker's matrix, and a touched cell is sent as an index and a sum.
-        size = min(dense * votes.partitions, 16 * votes.n_classes * votes.n_votes)
-        if size > self.result_bytes:
+        if min(dense * votes.partitions, 16 * votes.n_classes * votes.n_votes) <= self.result_bytes:
+            return 0
+        places = min(self.result_bytes // dense, _MOST_PLACES)
+        if places < 1:
             raise InputError(
-                f"The sums of {votes.n_workers:,} workers and {votes.n_classes:,} classes in {votes.partitions:,} "
-                f"partitions may take {size / 1e9:,.1f} GB on the driver, and {self.result_bytes / 1e9:,.1f} GB are "
-                "allowed; use fewer partitions, or raise result_bytes and spark.driver.maxResultSize."
+                f"The sums of {votes.n_workers:,} workers and {votes.n_classes:,} classes take {dense / 1e9:,.1f} GB "
+                f"on the driver, and {self.result_bytes / 1e9:,.1f} GB are allowed; raise result_bytes and "
+                "spark.driver.maxResultSize, or use a model without matrices (MajorityVote, Wawa)."
             )
+        return places

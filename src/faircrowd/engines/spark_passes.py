@@ -10,7 +10,19 @@ from numpy.typing import NDArray
 from faircrowd.engines.spark_blocks import Named, Piece, View, pieces
 from faircrowd.errors import InputError
 
-__all__ = ["COUNTS", "PARTS", "SUMS", "Steps", "gather_rows", "make_rows", "run_steps", "sum_rows", "too_much"]
+__all__ = [
+    "COUNTS",
+    "PARTS",
+    "SUMS",
+    "Steps",
+    "add_sums",
+    "gather_rows",
+    "join_sums",
+    "make_rows",
+    "run_steps",
+    "sum_rows",
+    "too_much",
+]
 
 SUMS = "array int, cells binary, sums binary"
 PARTS = "array int, part binary"
@@ -35,11 +47,30 @@ def sum_rows(
                 whole += new
         else:
             total = list(part)
-    flat = [tasks, *(part.reshape(-1) for part in total)]
-    packed = [_packed(part) for part in flat]
-    yield pa.record_batch(
+    yield _batch([tasks, *(part.reshape(-1) for part in total)])
+
+
+def join_sums(batches: Iterable[Any], *, sizes: list[int]) -> Iterator[Any]:
+    """Add up the sums of several partitions; ``sizes`` are those of the arrays, the tasks a group first."""
+    tasks, *total = (np.zeros(size, dtype=np.int64) for size in sizes)
+    for batch in batches:
+        add_sums(batch, tasks, total)
+    yield _batch([tasks, *total])
+
+
+def add_sums(rows: Any, tasks: NDArray[np.int64], total: list[NDArray[np.int64]]) -> None:
+    """Add rows of sums to the tasks a group and to arrays."""
+    for number, cells, sums in zip(*(rows.column(name) for name in ("array", "cells", "sums")), strict=True):
+        into = tasks if number.as_py() == COUNTS else total[number.as_py()].reshape(-1)
+        place, values = (np.frombuffer(part.as_buffer(), np.int64) for part in (cells, sums))
+        into[place if place.size else slice(values.size)] += values
+
+
+def _batch(arrays: list[NDArray[np.int64]]) -> Any:
+    packed = [_packed(part) for part in arrays]
+    return pa.record_batch(
         {
-            "array": pa.array(range(COUNTS, COUNTS + len(flat)), pa.int32()),
+            "array": pa.array(range(COUNTS, COUNTS + len(arrays)), pa.int32()),
             "cells": pa.array([cells for cells, _ in packed], pa.binary()),
             "sums": pa.array([sums for _, sums in packed], pa.binary()),
         }

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.posterior import Posterior
+from faircrowd.aggregate.posterior import Posterior, log_odds
 from faircrowd.engines import votes_of
 from faircrowd.errors import InputError, NotFittedError, OptionError
 from faircrowd.fair.certificate import Certificate
@@ -194,7 +194,7 @@ def from_posterior(posterior: Any, votes: Any) -> Any:
         from faircrowd.fair.spark import SparkProblem
 
         return SparkProblem(posterior, votes)
-    logs = posterior.log_values if posterior.is_log and len(posterior.classes) == 2 else None
+    has_odds = posterior.is_log and len(posterior.classes) == 2
     return Problem(
         tasks=posterior.tasks,
         classes=posterior.classes,
@@ -203,7 +203,7 @@ def from_posterior(posterior: Any, votes: Any) -> Any:
         posterior=np.ascontiguousarray(posterior.values),
         group=votes.group,
         own=posterior.label_codes,
-        log_odds=None if logs is None else logs[:, 1] - logs[:, 0],
+        log_odds=log_odds(posterior.scores) if has_odds else None,
         evidence=votes.votes_per_task,
         ties=posterior.ties,
     )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.aggregate.posterior import choose, log_probabilities, probabilities
+from faircrowd.aggregate.posterior import choose, log_odds, probabilities
 from faircrowd.aggregate.spark import SparkPosterior
 from faircrowd.engines.local import Block
 from faircrowd.fair.objective import Gain, make_gain
@@ -182,10 +182,7 @@ def _tasks(block: Block, ids: Vocabulary, scoring: _Scoring) -> Tasks:
     scores = first.find()(block if scoring.by_group else block._replace(group=block.group[:0]), *given)
     for function, given in more:
         scores = function.find()(scores, *given)
-    odds = np.empty(0)
-    if scoring.is_log and scores.shape[1] == 2:
-        logs = log_probabilities(scores, is_log=True)
-        odds = logs[:, 1] - logs[:, 0]
+    odds = log_odds(scores) if scoring.is_log and scores.shape[1] == 2 else np.empty(0)
     posterior = np.ascontiguousarray(probabilities(scores, scoring.is_log))
     group = block.group if block.group.size else np.zeros(len(scores), dtype=np.int32)
     return Tasks(posterior, group, choose(scores, scoring.ties), odds, np.diff(block.offsets), ids)
