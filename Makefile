@@ -33,7 +33,7 @@ demo: $(APP)
 	@$(BIN)/faircrowd demo
 
 test: $(DEV)
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist loadfile --durations 15
 
 lint: $(DEV)
 	$(BIN)/ruff check .

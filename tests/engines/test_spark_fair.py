@@ -10,10 +10,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from faircrowd import DawidSkene, FairCrowd, MajorityVote
+from faircrowd import DawidSkene, FairCrowd, FairRule, MajorityVote
 from faircrowd.engines.spark_tables import count_labels, read_frame
 from faircrowd.errors import FaircrowdError, InputError, OptionError
 from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.spark import apply_rule
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
@@ -72,6 +73,8 @@ def test_new_tasks_rates_and_what_spark_does_not_do(spark: Any) -> None:
     wanted = fair.fit(old, sensitive_features="group").predict(new, sensitive_features="group").to_dict()
     there = fair.fit(frame_of(spark, old), sensitive_features="group")
     assert labels_of(there.predict(frame_of(spark, new), sensitive_features="group")) == wanted
+    rule, model = FairRule.from_json(there.rule_.to_json()), there.estimator_
+    assert labels_of(apply_rule(rule, model, frame_of(spark, new), sensitive_features="group")) == wanted
     counts, groups, classes = count_labels(there.labels_)
     assert (groups.to_list(), classes.to_list()) == (["b", "grün"], [0, 1])
     assert gap_of(counts / counts.sum(axis=1, keepdims=True)) == there.certificate_.gap <= 0.03

@@ -6,8 +6,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-__all__ = ["Scratch", "remove_left"]
+__all__ = ["HIDDEN", "Scratch", "remove_left"]
 
+HIDDEN = ".faircrowd-"
+"""How a folder among the user's files begins."""
 _PREFIX = "faircrowd-"
 _LOCK = ".lock"
 

@@ -8,16 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.posterior import choose, log_odds, probabilities
 from faircrowd.aggregate.spark import SparkPosterior
+from faircrowd.engines import votes_of
 from faircrowd.engines.local import Block
+from faircrowd.errors import InputError
 from faircrowd.fair.objective import Gain, make_gain
+from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tally import Tally, add_labels
 from faircrowd.fair.tasks import Tasks
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["SparkProblem"]
+__all__ = ["SparkProblem", "apply_rule"]
 
 
 class _Scoring(NamedTuple):
@@ -164,6 +168,34 @@ class SparkProblem:
         rows = self.posterior.scores
         steps = tuple((Named.of(function), arguments) for function, arguments in rows.steps)
         return _Scoring(steps, rows.view.by_group, self.posterior.is_log, self.posterior.ties)
+
+
+def apply_rule(
+    rule: FairRule, model: Aggregator, data: Any, *, sensitive_features: Any = None, unknown: str = "error"
+) -> Any:
+    """Label the new tasks of a Spark frame by a saved rule and model.
+
+    Parameters
+    ----------
+    rule : FairRule
+    model : aggregator
+        Fitted, or read by :func:`faircrowd.load_model`.
+    data : Spark frame of votes, or SparkVotes
+    sensitive_features : str or list of str
+        Columns with the group of a task.
+    unknown : {"error", "own"}
+        As in :meth:`FairRule.predict`.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        task, group, agg_label.
+    """
+    votes = votes_of(data, sensitive_features)
+    if votes.groups is None:
+        raise InputError("The rule goes by group; give sensitive_features for these tasks.")
+    posterior: Any = model._predicted(votes, None)
+    return rule.predict_problem(SparkProblem(posterior, votes), unknown)
 
 
 def _named(kernel: Callable[..., Any], parameters: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
