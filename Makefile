@@ -4,12 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 APP := $(VENV)/.app
 DEV := $(VENV)/.dev
+MINUTES ?= 60
 
-.PHONY: help demo test lint types doctest check bench clean
+.PHONY: help demo test test-long lint types doctest check bench clean
 
 help:
 	@echo "make demo   set up and run the main job on the paper's synthetic crowd"
 	@echo "make test   set up and run the tests"
+	@echo "make test-long MINUTES=60   the laws of the fair rule on random and adversarial instances"
 	@echo "make check  lint, types, doctests and the law of imports"
 	@echo "make bench  speed and memory, as ratios against peers in the same run"
 
@@ -34,6 +36,9 @@ demo: $(APP)
 
 test: $(DEV)
 	@$(BIN)/python -m pytest -n auto --dist loadfile --durations 15
+
+test-long: $(DEV)
+	$(BIN)/python tests/long/laws.py --minutes $(MINUTES)
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from faircrowd.fair.atoms import atom_keys
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.core import solve_core
 from faircrowd.fair.make import FairResult, solve_problem
@@ -166,3 +167,14 @@ def test_the_first_in_order_by_counting(n: int, piece: int, by_evidence: bool, s
     whole = next(problem._pieces())
     for count, end in zip(counts, ends, strict=True):
         assert sorted(rows[whole.is_first(rows, end, 5)]) == sorted(ordered[:count])
+
+
+def test_tasks_that_differ_in_the_last_bit_have_hashes_of_their_own() -> None:
+    """Group and posterior differ in their last bits at once, which a weak hash cancels out."""
+    p = 0.3479082960828817 + np.arange(400) * 2.0**-54
+    group = np.arange(400) % 4
+    gains = np.stack([p, 1 - p], axis=1)
+    assert (
+        np.unique(atom_keys(gains, group.astype(np.int32))).size
+        == np.unique(np.column_stack([p, group]), axis=0).shape[0]
+    )

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.errors import FaircrowdError
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks import Population, Tasks
 from faircrowd.votes.vocabulary import Codes
@@ -74,6 +75,8 @@ def collect(tasks: Population, gain: Gain, one_in: int = 1) -> Atoms:
 def joined(gains: NDArray[np.float64], group: Codes, mass: NDArray[np.float64], rest: Rest | None = None) -> Atoms:
     """Join the atoms of several pieces."""
     keys, first, of_row = _grouped(gains, group)
+    if (keys[1:] == keys[:-1]).any():  # labels are given by hash
+        raise FaircrowdError("Two tasks with different posteriors have one hash; change any of them by its last digit.")
     mass = np.bincount(of_row, weights=mass, minlength=first.size).astype(np.float64)
     return Atoms(gains[first], mass, group[first], None, keys, rest)
 
@@ -113,13 +116,20 @@ def _grouped(
 
 
 @numba.njit(cache=True, nogil=True)
+def _mixed(key: Any) -> Any:
+    """Spread the bits of a key over all of it (the finaliser of splitmix64), so that near numbers do not cancel out."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
+
+
+@numba.njit(cache=True, nogil=True)
 def _row_keys(gains: Any, group: Any, keys: Any) -> None:
     bits = gains.view(np.uint64)
     for i in range(gains.shape[0]):
-        key = np.uint64(group[i]) + np.uint64(0x9E3779B97F4A7C15)
+        key = _mixed(np.uint64(group[i]) + np.uint64(0x9E3779B97F4A7C15))
         for k in range(gains.shape[1]):
-            key = (key ^ bits[i, k]) * np.uint64(0xBF58476D1CE4E5B9)
-            key ^= key >> np.uint64(31)
+            key = _mixed(key ^ bits[i, k])
         keys[i] = key
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd._checks import check_choice, few, warn
+from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.fair.hashing import draw, task_keys, uniforms
 from faircrowd.fair.problem import Problem
@@ -23,6 +23,7 @@ __all__ = ["FairRule", "thresholds_of"]
 
 _SCHEMA = 1
 _TIE = 1e-12
+_SUM = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,21 +227,25 @@ class FairRule:
                 random_state=int(read["random_state"]),
                 ties={(int(t["group"]), tuple(t["classes"])): tuple(t["weights"]) for t in read["ties"]},
             )
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"This is no rule of faircrowd ({type(error).__name__}: {error}).") from None
+        except InputError:
+            raise
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            said = " ".join(str(error).split())[:200]
+            raise InputError(f"This is no rule of faircrowd ({type(error).__name__}: {said}).") from None
         rule._check()
         return rule
 
     def _check(self) -> None:
         n_groups, n_classes = len(self.groups), len(self.classes)
-        shapes = [table.shape for table in (self.prices, self.gain_matrix, self.gain_offset, self.shares)]
-        fits = shapes == [(n_groups, n_classes), (n_classes, n_classes), (n_classes,), (n_groups,)]
+        tables = (self.prices, self.gain_matrix, self.gain_offset, self.shares)
+        shapes = [(n_groups, n_classes), (n_classes, n_classes), (n_classes,), (n_groups,)]
+        fits = [table.shape for table in tables] == shapes and all((abs(table) <= LARGEST).all() for table in tables)
+        fits &= n_groups > 0 and n_classes > 1 and bool((self.shares > 0).all())
+        fits &= all(len({(type(name), name) for name in names}) == len(names) for names in (self.groups, self.classes))
+        fits &= 0 <= self.epsilon <= 1 and self.random_state >= 0
         for (group, members), weights in self.ties.items():
-            fits &= 0 <= group < n_groups and len(members) == len(weights)
-            fits &= all(isinstance(member, int) and 0 <= member < n_classes for member in members)
-        if not fits or not all(np.isfinite(table).all() for table in (self.prices, self.gain_matrix)):
+            fits &= 0 <= group < n_groups and _is_tie(members, weights, n_classes)
+        if not fits:
             raise InputError("This rule's numbers do not fit its classes and groups; it was edited or cut.")
 
     def __str__(self) -> str:
@@ -254,6 +259,17 @@ class FairRule:
                 prices = ", ".join(f"{c!s} {0.0 - p:+.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))
                 lines.append(f"  group {name!s}: highest of gain and {prices}")
         return "\n".join(lines)
+
+
+def _is_tie(members: tuple[Any, ...], weights: tuple[Any, ...], n_classes: int) -> bool:
+    """Whether these are some of the classes in order, and their probabilities."""
+    return (
+        len(members) == len(weights)
+        and all(type(member) is int and 0 <= member < n_classes for member in members)
+        and list(members) == sorted(set(members))
+        and all(type(weight) in (float, int) and 0 <= weight <= 1 for weight in weights)
+        and abs(sum(weights) - 1) <= _SUM
+    )
 
 
 def _law(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> NDArray[np.float64]:

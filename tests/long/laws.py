@@ -1,0 +1,175 @@
+"""The laws of the fair rule on random and adversarial instances, for as long as one likes.
+
+``python tests/long/laws.py --minutes 60`` prints its seed, a line a minute, and each violation with the call that
+repeats it.
+
+Laws, for up to 8 classes, 6 groups and 5,000 tasks: the solution with a coin keeps epsilon to 1e-9, reaches the optimum
+that HiGHS finds over all tasks (another program: pairs of groups, no atoms, no multipliers) to 1e-7, and value = bound.
+Labels without a coin keep epsilon (exactly for two classes and groups, else to less than two tasks of the smallest
+group), and none is worth more than the bound. The rule, applied to the same tasks, gives the law of the solution where
+no classes are near each other.
+"""
+
+import argparse
+import itertools
+import sys
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, eye_array, kron, vstack
+
+from faircrowd import make_fair
+
+KINDS = ("plain", "close", "ends", "few votes", "tiny share", "attainable", "heavy", "one class", "equal")
+GAP, VALUE = 1e-9, 1e-7
+
+
+class Instance(NamedTuple):
+    """A problem of a kind."""
+
+    posterior: NDArray[np.float64]
+    group: NDArray[np.int64]
+    epsilon: float
+    weights: NDArray[np.float64] | None
+
+
+def instance(seed: int, kind: str) -> Instance:
+    """Make a problem of a kind from a seed."""
+    rng = np.random.default_rng(seed)
+    n_classes, n_groups = int(rng.integers(2, 9)), int(rng.integers(2, 7))
+    if rng.random() < 0.4:
+        n_classes = n_groups = 2
+    n_tasks = int(np.exp(rng.uniform(np.log(4 * n_groups), np.log(5000))))
+    shares = rng.dirichlet(np.full(n_groups, 2.0))
+    group = np.append(np.arange(n_groups), rng.choice(n_groups, n_tasks - n_groups, p=shares))
+    lean = rng.gamma(1.5, 1.0, (n_groups, n_classes)) + 0.05
+    posterior = rng.gamma(lean[group] + 1e-3, 1.0) + 1e-12
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    epsilon = float(rng.choice([0.0, 0.001, 0.01, 0.05, 0.2]))
+    weights = None
+    if kind == "close":  # within rounding of each other
+        few = posterior[rng.integers(0, max(n_tasks // 50, 1), n_tasks)]
+        posterior = np.abs(few + rng.uniform(-1e-15, 1e-15, few.shape))
+    elif kind == "ends":  # within rounding of 0 and 1
+        at = rng.integers(0, n_classes, n_tasks)
+        posterior = rng.uniform(0, 1e-15, posterior.shape) * (rng.random((n_tasks, 1)) < 0.7)
+        posterior[np.arange(n_tasks), at] = 1.0
+    elif kind == "few votes":
+        posterior = np.stack([rng.multinomial(5, row) / 5 for row in posterior])
+    elif kind == "tiny share":  # a group of very little weight
+        weights = np.where(group == 0, 1e-6, 1.0)
+    elif kind == "heavy":  # over twelve orders of magnitude
+        weights = 10.0 ** rng.uniform(-6, 6, n_tasks)
+    elif kind == "one class":
+        posterior[:, 1:] *= 1e-9
+        posterior[group == 0] = posterior[group == 0][:, ::-1]
+    elif kind == "equal":
+        posterior[:] = 1.0 / n_classes
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    if kind == "attainable":  # epsilon is the gap of some labels, to the bit
+        labels = np.argmax(posterior, axis=1)
+        labels[rng.random(n_tasks) < 0.3] = 0
+        epsilon = gap_of(np.eye(n_classes)[labels], group, None)
+    return Instance(posterior, group, epsilon, weights)
+
+
+def gap_of(law: NDArray[np.float64], group: NDArray[np.int64], weights: NDArray[np.float64] | None) -> float:
+    """Return the gap of a law of labels."""
+    rates = [
+        np.average(law[group == a], axis=0, weights=None if weights is None else weights[group == a])
+        for a in np.unique(group)
+    ]
+    return float(np.ptp(rates, axis=0).max())
+
+
+def best(problem: Instance) -> float:
+    """Return the optimum with a coin, by a program over all tasks whose unknowns are parts of a group's weight."""
+    posterior, group, epsilon, weights = problem
+    n_tasks, n_classes = posterior.shape
+    mass = np.ones(n_tasks) if weights is None else weights
+    totals = np.bincount(group, mass)
+    parts = mass / totals[group]
+    pairs = itertools.combinations(range(totals.size), 2)
+    sides = np.array([(group == a).astype(float) - (group == b) for a, b in pairs])
+    rows: Any = kron(csr_array(sides), eye_array(n_classes), format="csr")
+    each: Any = kron(eye_array(n_tasks), csr_array(np.ones((1, n_classes))), format="csr")
+    for more in ({}, {"presolve": False}, {"primal_feasibility_tolerance": 1e-9}):
+        found = linprog(
+            -((totals / totals.sum())[group][:, None] * posterior).ravel(),
+            A_ub=vstack([rows, -rows], format="csr"),
+            b_ub=np.full(2 * rows.shape[0], n_tasks * epsilon),
+            A_eq=each,
+            b_eq=n_tasks * parts,
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, **more},
+        )
+        if found.status == 0:
+            return float(-found.fun / n_tasks)
+    raise RuntimeError(f"the other program: {found.message}")
+
+
+def violations(problem: Instance) -> list[str]:
+    """Return the laws that do not hold."""
+    posterior, group, epsilon, weights = problem
+    mass = np.ones(group.size) if weights is None else weights
+    said = []
+    coin = make_fair(posterior, group, epsilon=epsilon, decision="randomized", sample_weight=weights)
+    law = coin.probabilities
+    value = float(mass @ (law * posterior).sum(axis=1) / mass.sum())
+    if (gap := gap_of(law, group, weights)) > epsilon + GAP:
+        said.append(f"with a coin: gap {gap!r} for epsilon {epsilon!r}")
+    if abs(coin.certificate.bound - value) > VALUE:
+        said.append(f"with a coin: value {value!r}, bound {coin.certificate.bound!r}")
+    if abs((optimum := best(problem)) - value) > VALUE:
+        said.append(f"with a coin: value {value!r}, HiGHS finds {optimum!r}")
+    whole = make_fair(posterior, group, epsilon=epsilon, sample_weight=weights)
+    proof = whole.certificate
+    slack = 1e-12 if posterior.shape[1] == 2 == np.unique(group).size else 2 / np.bincount(group).min()
+    if weights is None and proof.gap > epsilon + slack:
+        said.append(f"without a coin: gap {proof.gap!r} for epsilon {epsilon!r}")
+    if proof.gap <= epsilon + 1e-12 and proof.value > proof.bound + VALUE:
+        said.append(f"without a coin: value {proof.value!r} above the bound {proof.bound!r}")
+    for found, labels in ((coin.certificate, coin.labels), (proof, whole.labels)):
+        found.verify(posterior, group, labels, sample_weight=weights)
+    scores = np.sort(whole.rule.scores(posterior, group.astype(np.int32)), axis=1)
+    clear = (scores[:, -1] - scores[:, -2]) * mass / mass.sum() > 1e-10  # a label that would cost what value may lack
+    if not np.array_equal(coin.rule.predict(posterior, group)[clear], np.argmax(law, axis=1)[clear]):
+        said.append("the rule labels these tasks in another way")
+    return said
+
+
+def main() -> int:
+    """Run until the time is over; return 1 if a law was broken."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=None, help="the first of the instances; by default from the clock")
+    parser.add_argument("--only", choices=KINDS, help="one instance of this kind, with --seed")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    seed = int(time.time()) if asked.seed is None else asked.seed
+    print(f"seed {seed}", flush=True)
+    end, told, done, broken = time.monotonic() + 60 * asked.minutes, time.monotonic(), 0, 0
+    while time.monotonic() < end:
+        kind = asked.only or KINDS[seed % len(KINDS)]
+        try:
+            said = violations(instance(seed, kind))
+        except Exception as error:  # an instance that raises is a finding, and the loop goes on
+            said = [f"{type(error).__name__}: {error}"]
+        done, broken = done + 1, broken + bool(said)
+        for line in said:
+            print(f"python tests/long/laws.py --seed {seed} --only '{kind}': {line}", flush=True)
+        if asked.only:
+            break
+        if time.monotonic() - told > 60:
+            told = time.monotonic()
+            print(f"{done:,} instances, {broken} broken", flush=True)
+        seed += 1
+    print(f"{done:,} instances, {broken} broken")
+    return int(broken > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
