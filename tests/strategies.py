@@ -6,6 +6,8 @@ from typing import Any
 import pandas as pd
 from hypothesis import strategies as st
 
+from faircrowd.votes.alike import looks
+
 __all__ = ["KINDS", "pools", "shuffles", "vote_frames"]
 
 _PLAIN = st.text("abcdefgh0123456789_", min_size=1, max_size=4).map(lambda text: f"x{text}")
@@ -28,10 +30,10 @@ KINDS = tuple(_BY_KIND)
 
 @st.composite
 def pools(draw: st.DrawFn, kind: str, size: int) -> list[Any]:
-    """Draw up to ``size`` values (at least one) of a kind, different as values and as texts."""
+    """Draw up to ``size`` values (at least one) of a kind, different as values, as texts and to the eye."""
     most = min(size, 2) if kind == "bool" else size
     # 1, True and 1.0 are one key of a dict and of a pandas index: a pool holds one of them.
-    return draw(st.lists(_BY_KIND[kind], min_size=most, max_size=most, unique_by=(str, lambda value: value)))
+    return draw(st.lists(_BY_KIND[kind], min_size=most, max_size=most, unique_by=(str, lambda value: value, looks)))
 
 
 @st.composite

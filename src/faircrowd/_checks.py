@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path
 from types import FrameType
@@ -29,6 +30,8 @@ __all__ = [
     "warn",
 ]
 
+_LONGEST_NAME, _MOST_OPTIONS = 200, 2000
+
 LARGEST = 1e100
 """The largest weight or pseudo-count that is taken: sums and products of a few stay finite."""
 
@@ -49,13 +52,23 @@ def few(values: Iterable[Any], total: int | None = None, *, limit: int = 5) -> s
 
 
 def _short(text: str, limit: int = 60) -> str:
+    text = " ".join(text.splitlines())  # an array is shown on several
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def suggestion(name: Any, options: Iterable[Any]) -> str:
-    """Propose the closest of ``options`` to a mistyped name, or nothing."""
-    close = difflib.get_close_matches(str(name), [str(option) for option in options], n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    """Propose the closest of ``options`` to a mistyped name, or nothing; case does not count.
+
+    Examples
+    --------
+    >>> suggestion("Lable", ["task", "worker", "label"])
+    " Did you mean 'label'?"
+    """
+    wanted = str(name).casefold().strip()
+    known = {str(option).casefold(): str(option) for option in islice(options, _MOST_OPTIONS)}
+    # A name that is no name, such as a file's contents, is not compared letter by letter.
+    close = difflib.get_close_matches(wanted, known, n=1) if len(wanted) <= _LONGEST_NAME else []
+    return f" Did you mean {known[close[0]]!r}?" if close else ""
 
 
 def warn(message: str, kind: type[Warning]) -> None:
@@ -69,7 +82,11 @@ def warn(message: str, kind: type[Warning]) -> None:
 
 def check_choice(name: str, value: Any, options: Sequence[Any]) -> None:
     """Raise unless ``value`` is one of ``options``."""
-    if not any(value is option or value == option for option in options):
+    try:
+        known = value in options
+    except (TypeError, ValueError):  # an array, or pandas.NA, is neither equal nor unequal
+        known = False
+    if not known:
         listed = ", ".join(repr(option) for option in options)
         raise OptionError(f"{name}={few([value])} is not known; use one of {listed}.{suggestion(value, options)}")
 
@@ -119,6 +136,8 @@ def check_confidence(name: str, value: Any) -> float:
 
 def check_path(path: Path) -> None:
     """Raise if the name of a file is no text (on Linux it may be any bytes)."""
+    if "\0" in str(path):
+        raise FileError(f"There is no file {str(path)!r}: a name holds no NUL.")
     try:
         str(path).encode()
     except UnicodeEncodeError:

@@ -261,11 +261,11 @@ def test_labels_nobody_voted_for_are_noted(crowd: Path, tmp_path: Path, faircrow
     ("more", "message"),
     [
         (["--control", "nope"], "No column 'nope' in"),
-        (["--control", "stratum", "--confidence", "1"], "confidence must be a number from 0.5"),
+        (["--control", "stratum", "--confidence", "1"], "--confidence must be below 1"),
         (["--confidence", "nan"], "confidence must be a number from 0.5"),
         (["--replicates", "-1"], "replicates must be a whole number"),
         (["--replicates", "many"], "Invalid value for '--replicates'"),
-        (["--random-state", "-1"], "random_state must be a whole number"),
+        (["--random-state", "-1"], "--random-state must be a whole number"),
         (["--method", "best"], "--method='best' is not known"),
         (["--method", "bayes"], "learns from known labels; give --tasks FILE --gold COLUMN"),
     ],

@@ -228,7 +228,7 @@ def test_a_folder_for_votes(place: Path, faircrowd: Run) -> None:
         (["aggregate"], "Missing argument"),
         (["aggregate", "votes.csv"], "Missing option '--out'"),
         (["demo", "--out", "votes.csv"], "votes.csv is a file"),
-        (["demo", "--random-state", "-1"], "random_state must be a whole number of at least 0; got -1"),
+        (["demo", "--random-state", "-1"], "--random-state must be a whole number of at least 0; got -1"),
         (["demo", "--random-state", "one"], "Invalid value for '--random-state'"),
     ],
 )

@@ -187,6 +187,21 @@ def test_missing_rows_are_reported(spark: Any) -> None:
     assert (found.n_votes, found.workers.to_list(), found.classes.to_list()) == (2, [1.0, 3.0], [1])
 
 
+def test_facts_of_tasks_leave_the_partitions_as_they_are(spark: Any) -> None:
+    facts = VOTES[["task", "group"]].drop_duplicates().rename(columns={"group": "a`b.c"})
+    tasks = spark.createDataFrame(pa.Table.from_pandas(facts, preserve_index=False))
+    before = spark.conf.get("spark.sql.autoBroadcastJoinThreshold")
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")  # as for very many tasks
+    try:
+        found = given(spark, VOTES, tasks=tasks, sensitive_features="a`b.c", partitions=5)
+        assert found.stored.rdd.getNumPartitions() == 5
+    finally:
+        spark.conf.set("spark.sql.autoBroadcastJoinThreshold", before)
+    assert unpacked(found) == unpacked(given(spark, VOTES, sensitive_features="group"))
+    with pytest.raises(FaircrowdError, match=r"^Spark cannot tell the columns: .*ambiguous"):
+        given(spark, VOTES.assign(Group=1), sensitive_features="group")
+
+
 def test_bad_votes_are_refused(spark: Any) -> None:
     frame = pd.DataFrame({"task": ["a", "a", "b"], "worker": [1, 1, 2], "label": [1, 0, 1], "g": ["x", "y", None]})
     with pytest.raises(InputError, match="1 rows repeat"):

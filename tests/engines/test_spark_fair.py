@@ -10,9 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from faircrowd import DawidSkene, FairCrowd, FairRule, MajorityVote
-from faircrowd.engines.spark_tables import count_labels, read_frame
-from faircrowd.errors import FaircrowdError, InputError, OptionError
+from faircrowd import DawidSkene, FairCrowd, FairRule, MajorityVote, Wawa, read_votes
+from faircrowd.engines.spark_tables import count_labels, read_frame, write_parquet
+from faircrowd.errors import DataWarning, FaircrowdError, InputError, OptionError
 from faircrowd.fair.certificate import gap_of
 from faircrowd.fair.spark import apply_rule
 
@@ -86,6 +86,58 @@ def test_new_tasks_rates_and_what_spark_does_not_do(spark: Any) -> None:
         fair.fit(frame_of(spark, old))
 
 
+@pytest.mark.parametrize("model", [MODELS["dawid-skene"], Wawa()], ids=["dawid-skene", "wawa"])
+def test_new_tasks_of_other_workers_groups_and_labels(spark: Any, model: Any) -> None:
+    """Codes of workers, groups and labels are those of the new votes, and the model has its own."""
+    old, new = crowd(300, 2, 2), crowd(150, 2, 2, seed=5, first=10_000)
+    new = new[(new["worker"] % 3 != 0) & (new["group"] == "grün") & (new["label"] == 1)].replace({"worker": {7: 99}})
+    fair = FairCrowd(model, epsilon=0.03)
+    wanted = fair.fit(old, sensitive_features="group").predict(new, sensitive_features="group").to_dict()
+    there = fair.fit(frame_of(spark, old), sensitive_features="group")
+    assert labels_of(there.predict(frame_of(spark, new), sensitive_features="group")) == wanted
+
+
+def test_groups_of_two_columns_and_classes_of_two_capitals(spark: Any, tmp_path: Path) -> None:
+    votes = crowd(80, 2, 2)
+    votes = votes.assign(age=votes["task"] % 2, label=np.array(["Yes", "yes"])[votes["label"]])
+    there = FairCrowd(MajorityVote(), epsilon=0.1).fit(frame_of(spark, votes), sensitive_features=["group", "age"])
+    names = ["b & 0", "b & 1", "grün & 0", "grün & 1"]
+    assert (list(there.certificate_.rates), count_labels(there.labels_)[1].to_list()) == (names, names)
+    path, result = tmp_path / "labels.parquet", there._fitted()
+    path.write_text("of an older run")
+    for _ in range(2):  # the second in place of the first
+        write_parquet(result.problem.table(result.solved.labels), path)
+        found = pd.read_parquet(path)
+        assert (len(found), sorted(found["group"].unique())) == (80, names)
+        assert list(found.columns[4:6]) == ["posterior_Yes", "posterior_yes"]
+    assert list(tmp_path.iterdir()) == [path]
+    assert spark.conf.get("spark.sql.caseSensitive") == "false"
+
+
+def test_columns_of_text_files_are_those_of_memory(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text('task,worker,label\n007,1,1.50\n7,-2,true\n"a,""b""",0,2024-01-01\n,3,nan\n+1,4,1e5\n')
+    rows = read_frame(spark, path.as_uri().replace("///", "/")).toArrow().to_pydict()
+    assert rows["task"] == ["007", "7", 'a,"b"', None, "+1"]
+    assert rows["worker"] == [1, -2, 0, 3, 4]
+    assert rows["label"] == ["1.50", "true", "2024-01-01", None, "1e5"]
+    with pytest.warns(DataWarning, match="set aside"):
+        inside = read_votes(path)
+    assert inside.workers.to_list() == sorted(rows["worker"][:3] + rows["worker"][4:])
+    assert inside.tasks.to_list() == sorted(rows["task"][:3] + rows["task"][4:])
+
+
+def test_the_command_refuses_what_it_would_ignore(faircrowd: Any, tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text("task,worker,label\n1,1,1\n")
+    asked = ("aggregate", tmp_path / "votes.csv", "--engine", "spark", "--out", tmp_path / "out")
+    for given, said in (
+        (("--method", "wawa", "--gold", "truth"), "does not learn from known labels"),
+        (("--on-duplicate", "frist"), "--on-duplicate"),
+    ):
+        code, _, err = faircrowd(*asked, *given)
+        assert (code, said in err) == (2, True), err
+
+
 def test_the_command_writes_the_rule_of_memory(spark: Any, faircrowd: Any, tmp_path: Path) -> None:
     votes, out = crowd(500, 2, 2), tmp_path / "out"
     votes.drop(columns="group").to_csv(tmp_path / "votes.csv", index=False)
@@ -110,8 +162,11 @@ def test_the_command_writes_the_rule_of_memory(spark: Any, faircrowd: Any, tmp_p
     assert (code, "Spark cannot read" in err, (tmp_path / "no").exists()) == (2, True, False)
 
 
-def test_votes_of_a_catalogue(spark: Any) -> None:
+def test_votes_of_a_catalogue(spark: Any, tmp_path: Path) -> None:
     frame_of(spark, crowd(50, 2, 2)).createOrReplaceTempView("crowd_votes")
     assert read_frame(spark, "crowd_votes").count() == 250
+    frame_of(spark, crowd(50, 2, 2)).write.option("path", f"{tmp_path}/votes").saveAsTable("default.crowd_votes")
+    assert read_frame(spark, "default.crowd_votes").count() == 250
+    spark.sql("DROP TABLE default.crowd_votes")
     with pytest.raises(FaircrowdError, match="Spark cannot read nothing_here"):
         read_frame(spark, "nothing_here")

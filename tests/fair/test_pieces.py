@@ -1,6 +1,6 @@
 """Wherever tasks lie, however they are cut, and however few may be held at once: the same labels and certificate."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -18,6 +18,7 @@ from faircrowd.fair.objective import make_gain
 from faircrowd.fair.order import first_in_order
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.reading import read_posterior
+from faircrowd.fair.sides import best_counts, limbs_of, make_window
 from faircrowd.fair.tasks import Tasks
 from faircrowd.votes import Vocabulary
 
@@ -147,6 +148,32 @@ def test_few_undecided_tasks_prove_the_optimum_of_all(shape: tuple[int, int]) ->
     assert a.certificate.optimality_gap <= 1e-3
 
 
+@pytest.mark.parametrize("evidence", [None, np.array([3, 0, 1, 2, 5])], ids=["plain", "evidence"])
+@pytest.mark.parametrize("sorts", [True, False], ids=["sorted", "counted"])
+def test_certain_tasks_can_all_get_the_other_label(evidence: Any, sorts: bool) -> None:
+    """Their log-odds are infinite, and so is the key that all of them are to lie below."""
+    p = np.array([1.0, 1.0, 1.0, 0.0, 0.0])
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.stack([1 - p, p], axis=1))
+    problem = read_posterior(np.exp(logs), [1, 1, 1, 0, 0], log_posterior=logs, evidence=evidence)
+    with nullcontext() if sorts else limits(2):
+        fair = solve_problem(problem, epsilon=0.0, **PLAIN)
+    assert fair.labels.tolist() == [1] * 5
+    assert (fair.certificate.gap, fair.certificate.value) == (0.0, 0.6)
+
+
+@pytest.mark.parametrize(("shape", "most"), [((4, 3), 41), ((3, 5), 14), ((2, 3), 171)])
+def test_a_sample_too_small_to_tell_the_tasks_apart_gathers_more(shape: tuple[int, int], most: int) -> None:
+    """What is left undecided by it cannot close the gap of the others."""
+    problem, gain = some(1_500, *shape, 5, None), make_gain("accuracy", shape[0])
+    _, whole = solve_core(problem, gain, 0.01)
+    atoms, found = solve_core(problem, gain, 0.01, most=most)
+    assert atoms.rest is not None
+    assert atoms.mass.sum() + atoms.rest.mass.sum() == 1_500
+    assert found.value == pytest.approx(whole.value, abs=1e-10)
+    assert found.bound - found.value <= 1e-10
+
+
 def rows_below(tasks: Tasks, bound: float) -> Any:
     return np.flatnonzero(tasks.posterior[:, 1] < bound)
 
@@ -178,3 +205,19 @@ def test_tasks_that_differ_in_the_last_bit_have_hashes_of_their_own() -> None:
         np.unique(atom_keys(gains, group.astype(np.int32))).size
         == np.unique(np.column_stack([p, group]), axis=0).shape[0]
     )
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.1])
+def test_of_equal_counts_the_width_of_a_window_does_not_choose(epsilon: float) -> None:
+    """All flips cost the same in both groups: many pairs of counts are best, with as many changes."""
+    keys, counts = np.array([-1.0, -1 / 3, 1 / 3, 1.0]), np.array([[10, 20, 40, 9], [20, 40, 15, 4]])
+    found = set()
+    for first, last in ((0, 4), (0, 3), (1, 3), (1, 4)):
+        sides = []
+        for a, own in ((0, 30), (1, 60)):
+            high, low = limbs_of(-keys, 2.0**50)
+            before = [int((part * counts[a])[:first].sum()) for part in (np.ones(4, dtype=np.int64), high, low)]
+            given = keys[first:last], counts[a, first:last], (before[0], before[1], before[2])
+            sides.append(make_window(*given, own=own, n=79, total=158.0, unit=2.0**50))
+        found.add(best_counts(*sides, epsilon))
+    assert len(found - {(-1, -1)}) == 1

@@ -203,6 +203,7 @@ def test_several_attributes_are_one_group() -> None:
     assert "posterior_x" in table
 
 
+@pytest.mark.filterwarnings("ignore:labels:faircrowd.errors.DataWarning")
 def test_values_that_look_alike_keep_their_names() -> None:
     votes = pd.DataFrame({"task": [1, "1", 2], "worker": ["w", b"w", "v"], "label": [True, "True", 1]}, dtype=object)
     model = fitted(votes)

@@ -138,6 +138,9 @@ class Aggregator(ABC):
     def _begin(self) -> None:
         """Check what all share, and forget the last fit: one that fails half-way must not leave a mix of two."""
         check_choice("ties", self.ties, TIES)
+        for item in fields(self):  # type: ignore[arg-type]
+            if isinstance(item.default, bool):
+                check_choice(item.name, getattr(self, item.name), (False, True))
         self._votes = self._posterior = None
 
 

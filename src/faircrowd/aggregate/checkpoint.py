@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +12,7 @@ from faircrowd.engines.scratch import HIDDEN, Scratch
 from faircrowd.errors import FileError, InputError
 from faircrowd.votes import VoteTable
 from faircrowd.votes.pages import release
+from faircrowd.votes.strict import read_arrays
 
 __all__ = ["Checkpoint", "fingerprint"]
 
@@ -41,18 +41,21 @@ class Checkpoint:
         """Return the objectives before the round to go on with, and its parameters; none and ``start`` if anew."""
         if not self.resume or not self.path.exists():
             return [], start
+        given: Any = start
+        shapes: dict[str, Any] = {f"parameter_{i}": np.shape(array) for i, array in enumerate(given)}
         try:
-            with np.load(self.path, allow_pickle=False) as kept:
-                run, history = str(kept["run"]), kept["history"].tolist()
-                parameters = [kept[f"parameter_{i}"] for i in range(len(start))]  # type: ignore[arg-type]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            run = str(read_arrays(self.path, "checkpoint", {"run": ()})["run"])
+            kept = read_arrays(self.path, "checkpoint", {"history": None, **shapes}) if run == self.run else {}
+        except InputError as error:
             raise FileError(f"The checkpoint {self.path} cannot be read ({error}); leave --resume out.") from None
         if run != self.run:
             raise InputError(
                 f"The checkpoint {self.path} is of other votes or options; use those of the run that made it, "
                 "or leave --resume out."
             )
-        return history, type(start)(*parameters)
+        if not all(np.isfinite(array).all() for array in kept.values()):
+            raise FileError(f"The checkpoint {self.path} holds numbers that no round makes; leave --resume out.")
+        return kept["history"].tolist(), type(start)(*(kept[name] for name in shapes))
 
     def save(self, history: Sequence[float], parameters: Iterable[Any]) -> None:
         """Keep a round: the objectives before it, and the parameters it began with."""

@@ -2,8 +2,8 @@
 
 import io
 import json
+import math
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,27 @@ from faircrowd.aggregate.glad import GLAD
 from faircrowd.aggregate.majority import MajorityVote
 from faircrowd.aggregate.one_coin import OneCoinDawidSkene
 from faircrowd.aggregate.weighted import GoldMajorityVote, Wawa, ZeroBasedSkill
-from faircrowd.errors import FileError, InputError
+from faircrowd.errors import FaircrowdError, InputError
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.plain import from_plain, to_plain
+from faircrowd.votes.strict import read_arrays, read_json
 
 __all__ = ["MODEL_FILES", "load_model", "model_files"]
 
 MODEL_FILES = ("model.json", "model.npz")
 
 _SCHEMA = 1
+_BROKEN = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What files raise that were edited."""
 _KIND = "faircrowd.model"
 _MODELS: dict[str, type[Aggregator]] = {
     kind.__name__: kind
@@ -82,26 +94,32 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
     folder : path
         With ``model.json`` and ``model.npz``.
     """
+    if not isinstance(folder, str | os.PathLike):
+        raise InputError(f"A model is in a folder; give its path, not a {type(folder).__name__}.")
     check_path(Path(folder))
     place, packed = (Path(folder) / name for name in MODEL_FILES)
+    described = read_json(place, "model", infinite=True)
     try:
-        described = json.loads(place.read_text(encoding="utf-8"))
         if described["kind"] != _KIND:
             raise KeyError("kind")
         if described["schema"] > _SCHEMA:
             raise InputError(f"{place} has schema {described['schema']}, newer than {_SCHEMA}; update faircrowd.")
-        with packed.open("rb") as file, np.load(file, allow_pickle=False) as read:
-            arrays = {name: read[name] for name in described["arrays"]}
-        for name, shape in described["arrays"].items():
-            if list(arrays[name].shape) != shape:
-                raise InputError(f"{place} and {packed} are not of one model: {name} has another shape.")
-        return _restored(described, arrays)
-    except OSError as error:
-        raise FileError(f"{error.filename or place} cannot be read: {error.strerror or error}.") from None
-    except (KeyError, TypeError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, InputError):
+        shapes = {name: tuple(shape) for name, shape in described["arrays"].items()}
+        _check_sizes(place, described, shapes)
+        return _restored(described, read_arrays(packed, "model", shapes))
+    except _BROKEN as error:
+        if isinstance(error, FaircrowdError):
             raise
         raise InputError(f"{folder} holds no model of faircrowd ({type(error).__name__}: {error}).") from None
+
+
+def _check_sizes(place: Path, described: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
+    """Raise if an array is larger than any that a model with these lists has, before it is read."""
+    names = [len(described["workers"]), *map(len, described["lists"].values())]
+    most = max(1, *names) * max(1, len(described["groups"] or ())) * max(1, len(described["classes"])) ** 2
+    for name, shape in shapes.items():
+        if math.prod(shape) > most:
+            raise InputError(f"{place} does not hold together: {name} is larger than its lists allow.")
 
 
 def _restored(described: dict[str, Any], arrays: dict[str, Any]) -> Aggregator:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from faircrowd._checks import check_number
+from faircrowd._checks import check_choice, check_number
 from faircrowd.cli import options as opt
 from faircrowd.cli.console import Console
 from faircrowd.cli.engines import Engine
@@ -34,14 +34,22 @@ def aggregate(
     ties: opt.Ties = "first",
     n_iter: opt.NIter = None,
     tol: opt.Tol = None,
-    epsilon: Annotated[float | None, typer.Option(help="Make the labels fair: the largest gap between groups.")] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(parser=opt.number, metavar="NUMBER", help="Make the labels fair: the largest gap between groups."),
+    ] = None,
     objective: opt.Objective = "accuracy",
     decision: Annotated[str, typer.Option(help="Fair labels without a coin, or with: deterministic, randomized.")] = (
         "deterministic"
     ),
     strict: Annotated[bool, typer.Option(help="Many classes or groups: keep epsilon to the letter.")] = False,
     confidence: Annotated[
-        float | None, typer.Option(help="Tighten epsilon so that new tasks keep it too, with this probability.")
+        float | None,
+        typer.Option(
+            parser=opt.number,
+            metavar="NUMBER",
+            help="Tighten epsilon so that new tasks keep it too, with this probability.",
+        ),
     ] = None,
     random_state: opt.RandomState = 0,
     report: opt.Report = True,
@@ -54,10 +62,14 @@ def aggregate(
 ) -> None:
     """Merge the votes in a file into one label per task; with --epsilon, into fair labels."""
     guard(out, FILES, votes, tasks)
+    check_choice("--objective", objective, ("accuracy", "f1"))
+    check_choice("--decision", decision, ("deterministic", "randomized"))
     if epsilon is not None:
         check_number("--epsilon", epsilon, low=0, high=1)
         if not group:
             raise OptionError("--epsilon bounds the gap between groups; give --group COLUMN.")
+    elif strict or confidence is not None:
+        raise OptionError("--strict and --confidence go with --epsilon; give it, or leave them out.")
     console = Console(as_json)
     reader = Engine.asked(engine, memory_limit, checkpoint=out / "checkpoint.npz", resume=resume)
     reading = {"task": task, "worker": worker, "label": label, "delimiter": delimiter}
@@ -70,7 +82,12 @@ def aggregate(
     if engine == "spark":
         from faircrowd.cli.spark import aggregate_in_spark
 
-        for name, given in (("--truth", truth), ("--charts", charts), ("--resume", resume)):
+        for name, given in (
+            ("--truth", truth),
+            ("--charts", charts),
+            ("--resume", resume),
+            ("--memory-limit", memory_limit),
+        ):
             if given:
                 raise OptionError(f"{name} is not for --engine spark; leave it out.")
         aggregate_in_spark(

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import warnings
+from typing import Any
 
 import typer
 
@@ -19,7 +20,7 @@ from faircrowd.cli.frontier import frontier
 from faircrowd.cli.plan import plan
 from faircrowd.cli.reproduce import reproduce
 from faircrowd.cli.verify import verify
-from faircrowd.errors import FaircrowdError, OptionError
+from faircrowd.errors import DataWarning, FaircrowdError, OptionError
 
 __all__ = ["app", "run"]
 
@@ -67,13 +68,16 @@ def run(arguments: list[str]) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            warnings.filterwarnings("always", "removed .* killed run", DataWarning)
+            warnings.showwarning = _tell
             code = app(arguments or ["--help"], standalone_mode=False)
     except FaircrowdError as error:
         return _failed(spoken(str(error)), as_json)
     except MemoryError:
         return _failed("not enough memory for votes of this size; use a larger machine or fewer votes.", as_json)
     except OSError as error:
-        return _failed(f"the output cannot be printed: {error.strerror or error}.", as_json=False)
+        what = "the output cannot be printed" if error.filename is None else f"{error.filename} cannot be used"
+        return _failed(f"{what}: {error.strerror or error}.", as_json=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
@@ -92,6 +96,11 @@ def run(arguments: list[str]) -> int:
 
 def _sentence(text: str) -> str:
     return text if text.endswith(("?", ".", "!")) else f"{text}."
+
+
+def _tell(message: Warning | str, *_: Any, **__: Any) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{plain(str(message))}\n")
 
 
 def _failed(message: str, as_json: bool) -> int:

@@ -1,6 +1,5 @@
 """``faircrowd apply``: the same rule on new tasks."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,8 +14,10 @@ __all__ = ["apply"]
 
 
 def apply(
-    rule: Annotated[Path, typer.Argument(help="The rule.json of an earlier run; its model lies beside it.")],
-    votes: Annotated[Path, typer.Argument(help="Votes on new tasks, a row each.")],
+    rule: Annotated[
+        Path, typer.Argument(readable=False, help="The rule.json of an earlier run; its model lies beside it.")
+    ],
+    votes: Annotated[Path, typer.Argument(readable=False, help="Votes on new tasks, a row each.")],
     out: Annotated[Path, typer.Option(help="File for the labels (.csv).")],
     tasks: opt.Tasks = None,
     group: opt.Group = None,
@@ -84,7 +85,7 @@ def apply(
         "unknown_workers": new,
         "out": str(out),
     }
-    notes = [*map(spoken, table.report.lines())]
+    notes = [*map(spoken, table.notes())]
     if new:
         notes.append(f"{new:,} of {table.n_workers:,} workers are new to the model; they count as the crowd's average")
     if strange:
@@ -118,9 +119,11 @@ def _text(path: Path) -> str:
 
 def _columns_of(folder: Path) -> list[str]:
     """Return the group columns that the earlier run was given."""
+    from faircrowd.votes.strict import read_json
+
     try:
-        columns = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["options"]["group"]
-    except (OSError, ValueError, KeyError, TypeError):
+        columns = read_json(folder / "summary.json", "summary")["options"]["group"]
+    except (InputError, KeyError, TypeError):
         columns = None
     if not isinstance(columns, list) or not columns:
         raise OptionError("The rule goes by group; give --group COLUMN.")

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from faircrowd._checks import check_confidence, check_count
 from faircrowd.cli import options as opt
 from faircrowd.cli.console import Console
 from faircrowd.cli.fitting import Fitted, fit_votes, guard
@@ -37,7 +38,7 @@ def audit(
     ties: opt.Ties = "first",
     n_iter: opt.NIter = None,
     tol: opt.Tol = None,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option(parser=opt.number, metavar="NUMBER", help="Of the intervals.")] = 0.95,
     replicates: Annotated[int, typer.Option(help="Draws of tasks and workers for the bootstrap; 0 for none.")] = 2000,
     random_state: opt.RandomState = 0,
     report: opt.Report = True,
@@ -49,6 +50,8 @@ def audit(
         raise OptionError("An audit compares groups; give --group COLUMN.")
     if control is not None and tasks is None:
         raise OptionError("--control names a column of the tasks table; give --tasks FILE.")
+    check_confidence("--confidence", confidence)
+    check_count("--replicates", replicates)
     guard(out, FILES, votes, tasks)
 
     from faircrowd.fair.reading import check_groups
@@ -97,7 +100,7 @@ def audit(
     if charts is not None and story is not None:
         draw(console, Path(charts), story)
     wrote, more = f"{out}/{', '.join(names)}", {"audit": audit_dict(found), "out": str(out)}
-    console.summary(summary, table.report.lines(), wrote, audit_lines(found), **more)
+    console.summary(summary, table.notes(), wrote, audit_lines(found), **more)
 
 
 def full_audit(fitted: Fitted, asked: dict[str, Any]) -> Any:

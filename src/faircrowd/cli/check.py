@@ -23,16 +23,23 @@ _MOST_CLASSES = 8
 
 
 def check(
-    labels: Annotated[Path, typer.Argument(help="Labels, a row per task: .csv, .tsv, .jsonl or .parquet.")],
-    epsilon: Annotated[float, typer.Option(help="The largest gap between groups allowed.")],
+    labels: Annotated[
+        Path, typer.Argument(readable=False, help="Labels, a row per task: .csv, .tsv, .jsonl or .parquet.")
+    ],
+    epsilon: Annotated[
+        float, typer.Option(parser=opt.number, metavar="NUMBER", help="The largest gap between groups allowed.")
+    ],
     tasks: Annotated[
-        Path | None, typer.Option(help="Table with a row per task and its group, if that is not in LABELS.")
+        Path | None,
+        typer.Option(readable=False, help="Table with a row per task and its group, if that is not in LABELS."),
     ] = None,
     group: Annotated[
         list[str] | None,
         typer.Option(help="Column with the sensitive group, of the tasks or the labels; several intersect."),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="How sure a pass or a fail must be.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(parser=opt.number, metavar="NUMBER", help="How sure a pass or a fail must be.")
+    ] = 0.95,
     task: opt.Task = None,
     label: opt.Label = None,
     delimiter: opt.Delimiter = None,

@@ -94,7 +94,6 @@ class Engine(NamedTuple):
         """Keep the rounds that a model runs inside the ``with`` block."""
         from faircrowd.aggregate.checkpoint import Checkpoint, fingerprint
         from faircrowd.aggregate.em import Iterative, keep_rounds
-        from faircrowd.votes.pages import release
 
         is_iterative = isinstance(model, Iterative)
         if self.resume and not is_iterative:
@@ -104,7 +103,6 @@ class Engine(NamedTuple):
             return
         known = tasks.read_bytes() if tasks is not None else b""
         run = fingerprint(table, method, sorted(model.get_params().items()), learned, known)
-        release(table.offsets, table.worker, table.label)  # the fingerprint has read them all
         with keep_rounds(Checkpoint(self.checkpoint, run, resume=self.resume)):
             yield
 

@@ -143,7 +143,6 @@ def make_labels_fair(model: Any, options: dict[str, Any]) -> Any:
     from faircrowd.fair.reading import check_groups
 
     problem = from_posterior(model.posterior_, model.votes_)
-    model.posterior_.__dict__.pop("log_values", None)  # the problem holds their differences: all that is used
     check_groups(problem.groups)
     return solve_problem(problem, **options)
 

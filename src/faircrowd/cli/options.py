@@ -1,5 +1,6 @@
 """Arguments and options that several commands share."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -33,14 +34,31 @@ __all__ = [
     "Truth",
     "Votes",
     "Worker",
+    "number",
 ]
+
+
+def number(text: str) -> float:
+    """Read a number; say how to write one given in percent or with a comma."""
+    try:
+        return float(text)
+    except ValueError:
+        found = re.fullmatch(r"\s*([0-9]+)(?:[.,]([0-9]+))?\s*(%?)\s*", text, re.ASCII)
+        if found is None:
+            raise typer.BadParameter(f"{text!r} is no number.") from None
+        value = float(f"{found[1]}.{found[2] or 0}") / (100 if found[3] else 1)
+        raise typer.BadParameter(f"{text!r} is no number; did you mean {value:g}?") from None
+
 
 METHODS = ("majority", "wawa", "zero-based", "gold-majority", "dawid-skene", "one-coin", "glad", "bayes")
 
-Votes = Annotated[Path, typer.Argument(help="Votes, a row each: .csv, .tsv, .jsonl (also compressed) or .parquet.")]
+# Whether a file is readable is said by its reader: it knows why not.
+Votes = Annotated[
+    Path, typer.Argument(readable=False, help="Votes, a row each: .csv, .tsv, .jsonl (also compressed) or .parquet.")
+]
 OutFolder = Annotated[Path, typer.Option(help="Folder for the results.")]
 Method = Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")]
-Tasks = Annotated[Path | None, typer.Option(help="Table with a row per task: groups, truth, gold.")]
+Tasks = Annotated[Path | None, typer.Option(readable=False, help="Table with a row per task: groups, truth, gold.")]
 Group = Annotated[
     list[str] | None,
     typer.Option(help="Column with the sensitive group, of the tasks or the votes; several intersect."),
@@ -59,7 +77,9 @@ OnDuplicate = Annotated[str, typer.Option(help="A worker's repeated votes: last,
 OnMissing = Annotated[str, typer.Option(help="Rows that lack a value: drop, error.")]
 Ties = Annotated[str, typer.Option(help="A tie goes to the first or the last class in order.")]
 NIter = Annotated[int | None, typer.Option(help="Most rounds of an iterative method.")]
-Tol = Annotated[float | None, typer.Option(help="Rise of the objective per vote at which to stop.")]
+Tol = Annotated[
+    float | None, typer.Option(parser=number, metavar="NUMBER", help="Rise of the objective per vote at which to stop.")
+]
 Objective = Annotated[str, typer.Option(help="What fair labels maximise: accuracy, f1.")]
 RandomState = Annotated[int, typer.Option(help="Seed of ties between equal tasks, and of draws.")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")]

@@ -22,9 +22,14 @@ _SHOWN = (1, 2, 3, 4, 5, 7, 9, 11, 15, 21, 31, 51, 101, 201, 501, 1001)
 
 
 def plan(
-    delta: Annotated[float, typer.Option(help="How close to the truth's gap that of the consensus must be.")],
+    delta: Annotated[
+        float,
+        typer.Option(
+            parser=opt.number, metavar="NUMBER", help="How close to the truth's gap that of the consensus must be."
+        ),
+    ],
     votes: Annotated[
-        Path | None, typer.Argument(help="Votes to estimate skills from, unless --skill gives them.")
+        Path | None, typer.Argument(readable=False, help="Votes to estimate skills from, unless --skill gives them.")
     ] = None,
     skill: Annotated[
         list[str] | None,
@@ -93,7 +98,7 @@ def plan(
         )
         skills, options = fitted.model, {**options, **fitted.options}
         table = fitted.model.votes_
-        notes = [*map(spoken, table.report.lines()), _ESTIMATED + ("" if gold else ", and so is the truth")]
+        notes = [*map(spoken, table.notes()), _ESTIMATED + ("" if gold else ", and so is the truth")]
         one = value_names(table.classes)[-1]
     with console.waiting("planning"):
         priors = _numbers("--prior", prior) if prior else None

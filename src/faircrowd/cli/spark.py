@@ -6,6 +6,7 @@ from typing import Any
 from faircrowd._checks import check_choice
 from faircrowd.cli.console import Console
 from faircrowd.cli.fitting import Fitted, make_model, run_options
+from faircrowd.cli.writing import FILES as RUN_FILES
 from faircrowd.errors import InputError, OptionError
 
 __all__ = ["FILES", "aggregate_in_spark"]
@@ -43,6 +44,9 @@ def aggregate_in_spark(
     check_choice("--method in Spark", method, METHODS)
     if method == "bayes" and gold is None:
         raise OptionError("--method bayes learns from known labels; give --gold COLUMN.")
+    if gold is not None and method in ("majority", "wawa"):
+        raise OptionError(f"--method {method} does not learn from known labels; leave --gold out.")
+    check_choice("--on-duplicate", reading.get("on_duplicate"), ("last", "first", "all", "error"))
     if by_group and not group:
         raise OptionError("--by-group needs --group COLUMN.")
     model = make_model(method, {**settings, **({"by_group": True} if by_group else {})})
@@ -72,7 +76,7 @@ def aggregate_in_spark(
     options |= {"engine": "spark", "master": master, **(fair or {})}
     summary = _summary(Fitted(model, None, False, options), problem, labels, method)
     with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
-        folder.forget(*FILES)
+        folder.forget(*RUN_FILES)  # also those of a run in memory, which would be of other labels
         folder.write_json("summary.json", summary.to_dict())
         for file, content in model_files(model).items():
             folder.write_bytes(file, content)

@@ -129,13 +129,12 @@ def _number(value: Any) -> Any:
 
 def _compare_json(path: Path, found: Any) -> list[str]:
     from faircrowd.report.evidence import differences
+    from faircrowd.votes.strict import read_json
 
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:  # named as missing
-        return []
-    except (OSError, ValueError):
-        return [f"{path.name} cannot be read"]
+        said = read_json(path, "result")
+    except InputError:
+        return [f"{path.name} cannot be read"] if path.exists() else []  # a missing file is named as such
     return [f"{path.name}: {line}" for line in differences(said, found)]
 
 

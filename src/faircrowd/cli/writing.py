@@ -2,14 +2,26 @@
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from faircrowd.cli.console import Console
 from faircrowd.cli.fitting import Fitted, make_labels_fair
 from faircrowd.errors import InputError
 
-__all__ = ["FILES", "audit_of", "draw", "run_facts", "story_of", "write_run"]
+__all__ = [
+    "CHECKPOINT",
+    "FILES",
+    "audit_of",
+    "draw",
+    "fill_folder",
+    "run_facts",
+    "show_run",
+    "story_of",
+    "tell_run",
+    "write_run",
+]
 
 ALWAYS = ("labels.csv", "workers.csv", "summary.json")
 MODEL = ("model.json", "model.npz")
@@ -17,6 +29,18 @@ FAIR = ("rule.json", "certificate.json")
 PAGE = ("report.html",)
 FILES = (*ALWAYS, *MODEL, *FAIR, *PAGE, "evidence.json")
 """What a run may write."""
+CHECKPOINT = "checkpoint.npz"
+"""Where a run keeps its rounds until its files are written."""
+
+
+class Run(NamedTuple):
+    """A run that is done but for its files."""
+
+    fitted: Fitted
+    fair: Any
+    summary: Any
+    workers: Any
+    story: dict[str, Any] | None
 
 
 def write_run(
@@ -27,63 +51,98 @@ def write_run(
     *,
     report: bool = True,
     charts: Path | None = None,
-    **more: Any,
 ) -> None:
     """Write labels, workers, model, rule, certificate, page and evidence of a run, and print its summary."""
-    from faircrowd.aggregate.saved import model_files
+    from faircrowd.report import OutputFolder
+
+    run = tell_run(console, fitted, fair, story=report or charts is not None)
+    with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
+        folder.forget(CHECKPOINT)
+        fill_folder(console, folder, run, report=report)
+    if charts is not None and run.story is not None:
+        draw(console, charts, run.story)
+    show_run(console, out, run, folder.names)
+
+
+def tell_run(console: Console, fitted: Fitted, fair: Any, *, story: bool = True) -> Run:
+    """Summarise a run, audit its workers, and tell its story if asked."""
     from faircrowd.audit.whole import audit_by_truth
-    from faircrowd.report import OutputFolder, fair_lines, label_tables, summarise, workers_table
-    from faircrowd.report.evidence import EVIDENCE, evidence
-    from faircrowd.report.page import render_page
-    from faircrowd.report.people import audited_workers
-    from faircrowd.report.reasons import Reasons
+    from faircrowd.report import summarise
 
     model, options = fitted.model, fitted.options
     table, posterior, method = model.votes_, model.posterior_, options["method"]
     name = f"{method} by group" if model.get_params().get("by_group") else method
     labels = None if fair is None else fair.solved.labels
     summary = summarise(name, model, table, posterior, fitted.truth, options, in_sample=fitted.in_sample, fair=labels)
-    audit = workers = story = None
+    audit = workers = told = None
     if table.groups is not None and len(table.groups) > 1 and table.n_classes > 1:
         with console.waiting("auditing the workers"):
-            if report or charts is not None:
+            if story:
                 audit = audit_of(fitted, labels)
             workers = audit_by_truth(table, fitted.truth, posterior.values) if audit is None else audit.workers
-    if report or charts is not None:
+    if story:
         with console.waiting("telling the story"):
-            story = story_of(fitted, fair, summary, audit)
-    files = []
-    with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
-        folder.forget(*FILES)
-        why = None if fair is None else Reasons(fair).columns
-        folder.write_csv("labels.csv", label_tables(table, posterior, labels, why))
-        used = posterior.label_codes if labels is None else labels
-        people = workers_table(table, used)
-        if workers is not None:
-            people = _joined(people, audited_workers(workers))
-        folder.write_csv("workers.csv", people)
-        folder.write_json("summary.json", summary.to_dict())
-        try:
-            for file, content in model_files(model).items():
-                folder.write_bytes(file, content)
-        except InputError as error:
-            console.note(f"the model is not saved, so new tasks cannot be labelled by it: {error}")
-        if fair is not None:
-            folder.write_text("rule.json", fair.rule.to_json() + "\n")
-            folder.write_json("certificate.json", fair.certificate.to_dict())
-        certificate = None if fair is None else fair.certificate.to_dict()
-        inputs = {role: None if options[role] is None else Path(options[role]) for role in ("votes", "tasks")}
-        proof = evidence("aggregate", options, inputs, certificate)
-        if report and story is not None:
-            folder.write_text("report.html", render_page(story, run_facts(summary, table, proof)))
-        folder.write_json(EVIDENCE, {**proof, "outputs": folder.hashes()})
-        files = [file for file in FILES if file in folder.names]
-    if charts is not None and story is not None:
-        draw(console, charts, story)
-    if certificate is not None:
-        more["certificate"] = certificate
-    lines = [] if fair is None else fair_lines(fair.certificate)
-    console.summary(summary, table.report.lines(), f"{out}/{', '.join(files)}", lines, out=str(out), **more)
+            told = story_of(fitted, fair, summary, audit)
+    return Run(fitted, fair, summary, workers, told)
+
+
+def fill_folder(
+    console: Console, folder: Any, run: Run, *, report: bool = True, inputs: dict[str, Path] | None = None
+) -> None:
+    """Write the files of a run into an open folder.
+
+    Parameters
+    ----------
+    inputs : dict, optional
+        Where votes and tasks lie now, if not yet where the options say.
+    """
+    from faircrowd.aggregate.saved import model_files
+    from faircrowd.report import label_tables, workers_table
+    from faircrowd.report.evidence import EVIDENCE, evidence
+    from faircrowd.report.page import render_page
+    from faircrowd.report.people import audited_workers
+    from faircrowd.report.reasons import Reasons
+
+    fair, model, options = run.fair, run.fitted.model, run.fitted.options
+    table, posterior = model.votes_, model.posterior_
+    labels = None if fair is None else fair.solved.labels
+    folder.forget(*FILES)
+    why = None if fair is None else Reasons(fair).columns
+    folder.write_csv("labels.csv", label_tables(table, posterior, labels, why))
+    used = posterior.label_codes if labels is None else labels
+    people = workers_table(table, used)
+    if run.workers is not None:
+        people = _joined(people, audited_workers(run.workers))
+    folder.write_csv("workers.csv", people)
+    folder.write_json("summary.json", run.summary.to_dict())
+    try:
+        for file, content in model_files(model).items():
+            folder.write_bytes(file, content)
+    except InputError as error:
+        console.note(f"the model is not saved, so new tasks cannot be labelled by it: {error}")
+    if fair is not None:
+        folder.write_text("rule.json", fair.rule.to_json() + "\n")
+        folder.write_json("certificate.json", fair.certificate.to_dict())
+    places = inputs or {role: Path(options[role]) for role in ("votes", "tasks") if options[role] is not None}
+    proof = evidence("aggregate", options, {**places}, None if fair is None else fair.certificate.to_dict())
+    for role, given in proof["inputs"].items():
+        given["path"] = options[role]
+    if report and run.story is not None:
+        folder.write_text("report.html", render_page(run.story, run_facts(run.summary, table, proof)))
+    hashes = {name: value for name, value in folder.hashes().items() if name in FILES}
+    folder.write_json(EVIDENCE, {**proof, "outputs": hashes})
+
+
+def show_run(console: Console, out: Path, run: Run, names: Sequence[str], **more: Any) -> None:
+    """Print the summary of a run whose files are written."""
+    from faircrowd.report import fair_lines
+
+    files = ", ".join(file for file in FILES if file in names)
+    if run.fair is not None:
+        more["certificate"] = run.fair.certificate.to_dict()
+    lines = [] if run.fair is None else fair_lines(run.fair.certificate)
+    notes = run.fitted.model.votes_.notes()
+    console.summary(run.summary, notes, f"{out}/{files}", lines, out=str(out), **more)
 
 
 def draw(console: Console, folder: Path, story: dict[str, Any]) -> None:
@@ -129,7 +188,7 @@ def run_facts(summary: Any, table: Any, proof: dict[str, Any]) -> dict[str, Any]
     return {
         "method": summary.method,
         "rounds": rounds,
-        "notes": [line[0].upper() + line[1:] for line in (*table.report.lines(), *summary.notes())],
+        "notes": [line[0].upper() + line[1:] for line in (*table.notes(), *summary.notes())],
         "command": command_line(),
         "versions": [*((name, value) for name, value in versions if value), *hashes],
     }

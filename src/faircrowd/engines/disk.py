@@ -14,7 +14,7 @@ from faircrowd.engines.choice import free_memory, memory_to_regroup
 from faircrowd.engines.regroup import ROLES, Sorter, opened_sorter, refuse_repeated, write_votes
 from faircrowd.engines.scratch import Scratch, remove_left
 from faircrowd.engines.staging import stage
-from faircrowd.errors import DataWarning, FaircrowdError, InputError
+from faircrowd.errors import DataWarning, FaircrowdError, FileError, InputError
 from faircrowd.votes.files import read_header
 from faircrowd.votes.frames import find_column
 from faircrowd.votes.groups import attach_groups
@@ -69,9 +69,12 @@ def read_votes_on_disk(
     in_votes = tasks is None or set(wanted) <= set(names) - set(read_header(tasks, delimiter=delimiter))
     own = [find_column("group", names, name, where=str(source)) for name in wanted] if in_votes else []
     limit = memory_limit or memory_to_regroup(free_memory() // 2)
-    if (line := remove_left(folder)) is not None:
-        warn(line, DataWarning)
-    scratch = Scratch(folder)
+    try:
+        if (line := remove_left(folder)) is not None:
+            warn(line, DataWarning)
+        scratch = Scratch(folder)
+    except OSError as error:
+        raise _no_room(folder, error) from None
     place = scratch.path
     try:
         staged = stage(source, list(dict.fromkeys([*roles.values(), *own])), place, delimiter)
@@ -81,17 +84,24 @@ def read_votes_on_disk(
         for file in place.glob("*.parquet"):
             file.unlink()
         pa.default_memory_pool().release_unused()
-        for line in table.report.lines():
-            warn(line, DataWarning)
         if wanted:
             table = attach_groups(
                 table, wanted, votes=(groups, roles["task"]), tasks=None if own else tasks, delimiter=delimiter
             )
-    except BaseException:
+        for line in table.notes():
+            warn(line, DataWarning)
+    except BaseException as error:
         scratch.remove()
+        if isinstance(error, OSError):
+            raise _no_room(place.parent, error) from None
         raise
-    weakref.finalize(table.worker, scratch.remove)
+    weakref.finalize(table.worker, scratch.remove, at_end=True)
     return table
+
+
+def _no_room(folder: str | os.PathLike[str] | None, error: OSError) -> FileError:
+    where = "The folder for temporary files" if folder is None else folder
+    return FileError(f"{where} cannot be written: {error.strerror or error}; TMPDIR names another one.")
 
 
 def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: str) -> VoteTable:
@@ -122,7 +132,7 @@ def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: st
     if n_votes != rows - report.rows_aside:
         raise FaircrowdError(f"{rows - report.rows_aside:,} votes went into the sort and {n_votes:,} came out.")
     kept = np.flatnonzero(written.counts)
-    np.concatenate([[0], np.cumsum(written.counts[kept])]).astype(np.int64).tofile(place / "offsets")
+    (place / "offsets").write_bytes(np.concatenate([[0], np.cumsum(written.counts[kept])]).astype(np.int64).data)
     worker, workers = _in_use(place / "worker", vocabularies["worker"], written.used["worker"])
     label, classes = _in_use(place / "label", vocabularies["label"], written.used["label"])
     tasks = vocabularies["task"] if kept.size == sizes["task"] else vocabularies["task"].take(kept)
@@ -144,5 +154,5 @@ def _in_use(path: Path, vocabulary: Vocabulary, used: NDArray[np.bool_]) -> tupl
     with path.open("r+b") as file:
         while (codes := np.fromfile(file, dtype=np.int32, count=_PIECE)).size:
             file.seek(-codes.nbytes, os.SEEK_CUR)
-            place[codes].tofile(file)
+            file.write(place[codes].data)
     return _mapped(path), vocabulary.take(np.flatnonzero(used))

@@ -153,8 +153,8 @@ def write_votes(blocks: Iterable[Any], folder: Path, sizes: dict[str, int], *, k
                 counts[task[0] : task[0] + found.size] += found
             used["worker"][worker] = True
             used["label"][label] = True
-            worker.tofile(workers)
-            label.tofile(labels)
+            workers.write(worker.data)  # unlike tofile, it tells when the disk is full
+            labels.write(label.data)
     return Written(counts, repeated, first_repeated, used)
 
 

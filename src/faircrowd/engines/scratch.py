@@ -3,10 +3,15 @@
 import os
 import re
 import shutil
+import signal
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
-__all__ = ["HIDDEN", "Scratch", "remove_left"]
+__all__ = ["HIDDEN", "Scratch", "remove_left", "uninterrupted"]
 
 HIDDEN = ".faircrowd-"
 """How a folder among the user's files begins."""
@@ -29,12 +34,13 @@ class Scratch:
         self.path = Path(tempfile.mkdtemp(prefix=f"{prefix}{process}-{_started(process) or 0}-", dir=where))
         self._lock = _locked(self.path / _LOCK, os.O_CREAT)
 
-    def remove(self) -> None:
-        """Remove the folder and all that is in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+    def remove(self, *, at_end: bool = False) -> None:
+        """Remove the folder and all that is in it; at the end of an object's life nobody could take up a Ctrl-C."""
+        with uninterrupted(drop=at_end):
+            shutil.rmtree(self.path, ignore_errors=True)
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
 
 
 def remove_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> str | None:
@@ -47,6 +53,26 @@ def remove_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREF
         return None
     what = "a folder that a killed run" if len(left) == 1 else f"{len(left)} folders that killed runs"
     return f"removed {what} left in {parent}"
+
+
+@contextmanager
+def uninterrupted(*, drop: bool = False) -> Iterator[None]:
+    """Let Ctrl-C wait until the end of the block, or drop it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+
+    def later(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+
+    before = signal.signal(signal.SIGINT, later)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came and callable(before) and not drop:
+            before(signal.SIGINT, None)
 
 
 def _is_left(path: Path, prefix: str) -> bool:

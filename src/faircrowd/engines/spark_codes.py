@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from faircrowd.engines.spark_jobs import collected
 from faircrowd.votes.encode import encode
 from faircrowd.votes.groups import intersect
+from faircrowd.votes.naming import value_names
 from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["Coding", "coding_of", "is_missing", "survey", "union", "with_codes", "with_values"]
+__all__ = ["Coding", "coding_of", "column_of", "is_missing", "survey", "union", "with_codes", "with_values"]
 
 _MOST_BROADCAST = 1 << 22
 
@@ -84,19 +85,20 @@ def with_codes(frame: "DataFrame", coding: Coding, name: str) -> "DataFrame":
 
 
 def with_values(frame: "DataFrame", name: str, vocabulary: Vocabulary) -> "DataFrame":
-    """Replace a column of codes by their values; text stands for values that have no type in common."""
+    """Replace a column of codes by their values; names stand for tuples, and for values without a type in common."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-    values = vocabulary.values
-    if vocabulary.is_mixed:
-        try:
-            values = pa.array(vocabulary.to_list())
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            values = pa.array([str(value) for value in vocabulary.to_list()])
     codes = pa.array(np.arange(len(vocabulary), dtype=np.int32))
-    table = pa.table({name: codes, name + "_value": values})
+    table = pa.table({name: codes, name + "_value": _values(vocabulary)})
     order = [F.col(name + "_value").alias(name) if column == name else F.col(column) for column in frame.columns]
     return frame.join(_small(frame, table), on=name, how="left").select(*order)
+
+
+def column_of(name: str) -> "Column":
+    """Return the column of a name as it is, whatever signs are in it."""
+    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+    return F.col("`" + name.replace("`", "``") + "`")
 
 
 def is_missing(frame: "DataFrame", name: str) -> "Column":
@@ -106,6 +108,18 @@ def is_missing(frame: "DataFrame", name: str) -> "Column":
     column = frame[name]
     kind = frame.schema[name].dataType.typeName()
     return column.isNull() | F.isnan(column) if kind in ("float", "double") else column.isNull()
+
+
+def _values(vocabulary: Vocabulary) -> Any:
+    if not vocabulary.is_mixed:
+        return vocabulary.values
+    values = vocabulary.to_list()
+    if not any(isinstance(value, tuple) for value in values):
+        try:
+            return pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            pass
+    return pa.array(value_names(vocabulary))
 
 
 def _small(frame: "DataFrame", table: Any) -> "DataFrame":

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.engines.spark_blocks import SCHEMA, SEVERAL, View, from_stream, pack, pieces, stream_of
-from faircrowd.engines.spark_codes import is_missing, survey
-from faircrowd.engines.spark_jobs import collected
+from faircrowd.engines.spark_codes import column_of, is_missing, survey
+from faircrowd.engines.spark_jobs import collected, told
 from faircrowd.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def whole_rows(frame: "DataFrame", columns: Mapping[str, str], sets: Sequence[Se
     """
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-    votes = frame.select(*(_plain(frame, name).alias(role) for role, name in columns.items()))
+    votes = _selected(frame, columns)
     before, lacks = F.lit(False), {}
     for role in ("task", "worker", "label"):
         lacks[role] = ~before & is_missing(votes, role)
@@ -76,7 +76,7 @@ def facts_of(
     """Return what a table of tasks says of the tasks that have votes, and the values of sets of its columns."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-    known = tasks.select(*(_plain(tasks, name).alias(role) for role, name in columns.items()))
+    known = _selected(tasks, columns)
     known = known.join(votes.select("task").distinct(), on="task", how="left_semi")
     return known, survey(known, sets, [F.count(F.lit(1)).alias("count")]) if sets else []
 
@@ -100,7 +100,8 @@ def packed(votes: "DataFrame", facts: "DataFrame | None", partitions: int, sizes
         names = [name for name in ("group", "truth") if name in facts.columns]
         several = {name: F.min(name) != F.max(name) for name in names}
         one = [F.when(several[name], F.lit(SEVERAL)).otherwise(F.min(name)).alias(name) for name in names]
-        votes = votes.join(facts.groupBy("task").agg(*one), on="task", how="left")
+        # Cut alike, or Spark may cut the votes anew, in as many parts as its settings say.
+        votes = votes.join(facts.repartition(partitions, "task").groupBy("task").agg(*one), on="task", how="left")
     # Tasks are sorted where they are packed: Spark's own sort takes several times as long.
     return votes.mapInArrow(partial(pack, sizes=sizes), SCHEMA)
 
@@ -142,10 +143,16 @@ def _some(found: list[dict[str, Any]], column: str, total: int) -> str:
     return few([name for row in found for name in from_stream(row[column]).to_pylist()], total)
 
 
+def _selected(frame: "DataFrame", columns: Mapping[str, str]) -> "DataFrame":
+    """Return columns by their new names."""
+    with told("Spark cannot tell the columns"):  # names that differ in capitals alone
+        return frame.select(*(_plain(frame, name).alias(role) for role, name in columns.items()))
+
+
 def _plain(frame: "DataFrame", name: str) -> "Column":
     """Return a column; of numbers with a fraction, without the zero that has a sign, which Spark tells from zero."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-    column = F.col(f"`{name}`")
+    column = column_of(name)
     kind = frame.schema[name].dataType
     return (column + F.lit(0.0)).cast(kind) if kind.typeName() in ("float", "double") else column

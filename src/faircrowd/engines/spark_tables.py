@@ -3,16 +3,19 @@
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.engines.spark_codes import with_values
+from faircrowd.engines.spark_codes import column_of, with_values
 from faircrowd.engines.spark_jobs import collected, told
 from faircrowd.errors import FileError, InputError
 from faircrowd.votes.encode import encode
+from faircrowd.votes.files import MISSING
 from faircrowd.votes.naming import value_names
 from faircrowd.votes.vocabulary import Vocabulary
 
@@ -22,30 +25,47 @@ if TYPE_CHECKING:
 __all__ = ["count_labels", "label_table", "read_frame", "write_parquet"]
 
 _TEXT = {".csv": ",", ".tsv": "\t"}
+_JSON = (".jsonl", ".json", ".ndjson")
 _COMPRESSED = (".gz", ".bz2", ".zst")
+_WHOLE = r"^(0|-?[1-9][0-9]{0,17})\z"
+"""Whole numbers as :func:`faircrowd.read_votes` takes them."""
 
 
 def read_frame(session: Any, where: str, delimiter: str | None = None) -> "DataFrame":
     """Read a table of the catalogue, or files that Spark can reach: Parquet, CSV, TSV or JSON lines.
 
-    A path without an ending that tells is taken for Parquet. Values of text files keep their type: numbers are read as
-    numbers, as in memory.
+    A path without an ending that tells is taken for Parquet. A column of CSV or TSV is one of numbers where all of it
+    are whole numbers as one writes them, and else of texts, as in memory: "007" is not 7.
     """
-    where = re.sub(r"^([A-Za-z][\w+.-]+):/(?=[^/])", r"\1://", where)  # a path of the command line has lost a slash
+    # A path of the command line has lost a slash; local files have no host that it stood before.
+    where = re.sub(r"^(?!file:|dbfs:)([A-Za-z][\w+.-]+):/(?=[^/])", r"\1://", where)
     endings = [ending.lower() for ending in Path(where).suffixes if ending.lower() not in _COMPRESSED]
     ending = endings[-1] if endings else ""
     read: DataFrame
     with told(f"Spark cannot read {where}"):
-        if "/" not in where and not ending and not os.path.exists(where) and session.catalog.tableExists(where):
+        is_file = "/" in where or ending in (*_TEXT, *_JSON, ".parquet") or os.path.exists(where)
+        if not is_file and session.catalog.tableExists(where):
             read = session.table(where)
         elif ending in _TEXT:
-            options = {"header": True, "inferSchema": True, "sep": delimiter or _TEXT[ending], "multiLine": True}
-            read = session.read.options(**options, escape='"').csv(where)
-        elif ending in (".jsonl", ".json", ".ndjson"):
+            options = {"header": True, "sep": delimiter or _TEXT[ending], "multiLine": True}
+            read = _typed(session.read.options(**options, escape='"').csv(where))
+        elif ending in _JSON:
             read = session.read.json(where)
         else:
             read = session.read.parquet(where)
     return read
+
+
+def _typed(texts: "DataFrame") -> "DataFrame":
+    """Turn columns of whole numbers into numbers, and what stands for a missing value into null."""
+    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+    names = texts.columns
+    known = texts.select(*(F.when(~column_of(name).isin(*MISSING), column_of(name)).alias(name) for name in names))
+    are_whole = [F.bool_and(column_of(name).rlike(_WHOLE)).alias(f"c{i}") for i, name in enumerate(names)]
+    (found,) = collected(known.agg(*are_whole)).to_pylist()
+    kinds = ("bigint" if is_whole else "string" for is_whole in found.values())
+    return known.select(*(column_of(name).cast(kind).alias(name) for name, kind in zip(names, kinds, strict=True)))
 
 
 def label_table(rows: Any, classes: Vocabulary, groups: Vocabulary | None) -> "DataFrame":
@@ -72,17 +92,32 @@ def label_table(rows: Any, classes: Vocabulary, groups: Vocabulary | None) -> "D
 
 def write_parquet(frame: "DataFrame", path: Path) -> None:
     """Write a frame as a folder of Parquet files, whole or not at all; the folder must be one that executors reach."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new, old = (path.with_name(f".{path.name}.{os.getpid()}{ending}") for ending in ("", ".old"))
     try:
-        with told(f"Spark could not write {path}"):
+        with told(f"Spark could not write {path}"), _capitals(frame):
             frame.write.mode("overwrite").parquet(new.absolute().as_uri())
         if not new.exists():
             raise FileError(f"Executors wrote {path} to a disk of their own; choose a folder that all of them share.")
-        if path.exists():
-            shutil.rmtree(path)
+        if path.exists():  # moved, not removed: a process that is killed must not leave a part of it
+            path.rename(old)
         new.rename(path)
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        for folder in (new, old):
+            shutil.rmtree(folder, ignore_errors=True)
+        old.unlink(missing_ok=True)  # it may have been a file
+
+
+@contextmanager
+def _capitals(frame: "DataFrame") -> Iterator[None]:
+    """Let columns whose names differ in capitals alone be written."""
+    name, settings = "spark.sql.caseSensitive", frame.sparkSession.conf
+    before = settings.get(name)
+    if len({column.lower() for column in frame.columns}) < len(frame.columns):
+        settings.set(name, "true")
+    try:
+        yield
+    finally:
+        settings.set(name, before)
 
 
 def count_labels(

@@ -12,6 +12,7 @@ from faircrowd.engines.spark_codes import coding_of, union, with_codes
 from faircrowd.engines.spark_jobs import collected, told
 from faircrowd.engines.spark_rows import facts_of, packed, summary_of, whole_rows
 from faircrowd.errors import DataWarning, FaircrowdError, InputError, OptionError
+from faircrowd.votes.alike import alike_line
 from faircrowd.votes.frames import find_column
 from faircrowd.votes.report import VotesReport
 from faircrowd.votes.style import Style
@@ -254,8 +255,10 @@ def spark_votes(
         stored.unpersist()
         raise
     report = VotesReport(rows_read, missing, summary.repeated, on_missing, on_duplicate)
-    for line in report.lines():
-        warn(line, DataWarning)
+    alike = [alike_line("labels", label_codes.vocabulary), None if groups is None else alike_line("groups", groups)]
+    for line in (*report.lines(), *alike):
+        if line is not None:
+            warn(line, DataWarning)
     return SparkVotes(
         stored=stored,
         task_type=votes.schema["task"].dataType,

@@ -2,10 +2,11 @@
 
 import json
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,7 +68,7 @@ def reproduce(
     except OSError as error:
         raise FileError(f"{place} cannot be written: {error.strerror or error}.") from None
     finished = []
-    with _one_thread_each(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with _one_thread_each(), workers(jobs) as pool:
         for name in chosen:
             units = _units(name, seeds)
             kept = Cells(place / "cells" / f"{name}.jsonl")
@@ -79,6 +80,22 @@ def reproduce(
             rows = [row for unit in units for row in kept.rows[_key(unit)]]
             finished.append(_write(name, place, rows))
     return finished
+
+
+def workers(jobs: int) -> ProcessPoolExecutor:
+    """Return processes to work in, which end with this one, also if it is killed."""
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)  # a worker would wait for work for ever
 
 
 class Cells:
@@ -96,7 +113,9 @@ class Cells:
                     continue
             # Start from whole lines, so that what is added does not join a broken one.
             lines = [json.dumps({"unit": key, "rows": rows}) + "\n" for key, rows in self.rows.items()]
-            path.write_text("".join(lines), encoding="utf-8")
+            whole = path.with_suffix(".new")
+            whole.write_text("".join(lines), encoding="utf-8")
+            os.replace(whole, path)
 
     def add(self, key: str, rows: list[dict[str, Any]]) -> None:
         """Keep the rows of a unit."""

@@ -3,16 +3,17 @@
 Near good multipliers most tasks have a label that no small change of the multipliers touches. Such tasks are counted
 where they lie. The others are gathered and solved over. If the multipliers of the solution are near enough to those
 that told the tasks apart, then every task that was only counted has its best label under them too: the bound holds
-for all tasks, and value = bound proves the optimum. If not, the new multipliers tell the tasks apart once more.
+for all tasks, and value = bound proves the optimum. If not, the new multipliers tell the tasks apart once more, and
+more of them are gathered; so too if those that were gathered cannot close the gap of the others.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.errors import FaircrowdError
 from faircrowd.fair.atoms import Atoms, Rest, collect, joined
 from faircrowd.fair.dual import best_of, margins, prices_of, smoothed_multipliers
 from faircrowd.fair.objective import Gain
+from faircrowd.fair.program import solve_program
 from faircrowd.fair.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.sides import limbs_of
 from faircrowd.fair.tally import from_units, gain_unit
@@ -24,7 +25,6 @@ MOST = 1 << 22
 """Up to so many tasks, or different tasks, are gathered whole."""
 
 _SAMPLE = 1 << 18
-_MOST_TURNS = 20
 
 
 def solve_core(tasks: Population, gain: Gain, epsilon: float, most: int = MOST) -> tuple[Atoms, Relaxed]:
@@ -45,21 +45,34 @@ def solve_core(tasks: Population, gain: Gain, epsilon: float, most: int = MOST) 
         return atoms, solve_relaxed(atoms, mass, epsilon)
     scaled = sample._replace(mass=sample.mass * (mass / seen)[sample.group])
     centre = smoothed_multipliers(scaled, mass, epsilon)
-    for _ in range(_MOST_TURNS):
-        reach = _reach(scaled, mass, centre, most / total)
+    share = most / total / 2
+    while True:  # at last all tasks are gathered
+        reach = _reach(scaled, mass, centre, share)
         atoms = _undecided(tasks, gain, centre, reach)
+        share *= 2
+        if not _has_room(atoms, mass, epsilon):
+            continue
         found = solve_relaxed(atoms, mass, epsilon, centre)
         if 2 * np.abs(found.multipliers - centre).max() <= reach:
             return atoms, found
         centre = found.multipliers
-    raise FaircrowdError("The multipliers did not settle; this should not happen. Please report it with the data.")
 
 
 def _reach(sample: Atoms, mass: NDArray[np.float64], centre: NDArray[np.float64], share: float) -> float:
     """Return how near the best labels of a task are if that is so for this share of the tasks."""
+    if share >= 1:
+        return np.inf
     margin, _ = margins(sample, mass, centre)
     near = np.sort(margin * (mass / mass.sum())[sample.group])
-    return float(near[min(int(share / 2 * near.size), near.size - 1)])
+    return float(near[int(share * near.size)])
+
+
+def _has_room(atoms: Atoms, mass: NDArray[np.float64], epsilon: float) -> bool:
+    """Say whether some labels of the atoms bring the gap of all tasks within epsilon."""
+    assert atoms.rest is not None  # noqa: S101 - the others were counted
+    decided, groups = atoms.rest.mass, np.arange(mass.size, dtype=np.int32)
+    left, nothing = mass - decided.sum(axis=1), np.zeros(decided.shape)
+    return solve_program(nothing, left, groups, nothing == 0, decided, mass, epsilon) is not None
 
 
 def _undecided(tasks: Population, gain: Gain, centre: NDArray[np.float64], reach: float) -> Atoms:

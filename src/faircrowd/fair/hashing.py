@@ -32,7 +32,8 @@ def task_keys(tasks: Vocabulary, codes: NDArray[np.int64], random_state: int) ->
         _hash_numbers(numbers, seed, keys)
         return keys
     else:
-        texts = chosen.values.cast(pa.large_string())
+        is_bytes = pa.types.is_binary(chosen.values.type) or pa.types.is_large_binary(chosen.values.type)
+        texts = chosen.values.cast(pa.large_binary() if is_bytes else pa.large_string())
     if len(texts) == 0:
         return keys
     offsets = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Gain", "expected_f1", "f1_bound", "f1_gain", "make_gain"]
 
 
+_MOST = 1e9
+
+
 class Gain(NamedTuple):
     """An affine gain of the posterior, by its name."""
 
@@ -58,6 +61,11 @@ def make_gain(objective: Any, n_classes: int) -> Gain:
         raise OptionError(
             f"A matrix of gains has a row for each true class and a column for each label, {n_classes} x {n_classes} "
             f"numbers; got shape {matrix.shape}."
+        )
+    largest = float(np.abs(matrix).max())
+    if largest > _MOST or 0 < largest < 1 / _MOST:
+        raise OptionError(
+            f"The gains are of a size ({largest:g}) at which digits are lost; scale the matrix towards 1."
         )
     return Gain("gains", matrix, zero)
 

@@ -16,6 +16,7 @@ from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import find_facts, pandas_array
 from faircrowd.votes.frames import column_of, find_column, frame_of, is_frame
 from faircrowd.votes.groups import groups_of
+from faircrowd.votes.lookup import is_missing
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes, as_objects
 
@@ -55,7 +56,7 @@ def read_posterior(
         own=choose(values if log_odds is None else np.stack([-log_odds, log_odds], axis=1), ties),
         weights=_weights(sample_weight, len(tasks)),
         log_odds=log_odds,
-        evidence=None if evidence is None else _a_task("evidence", evidence, len(tasks)).astype(np.int64),
+        evidence=None if evidence is None else _counts(evidence, len(tasks)),
         ties=ties,
         as_array=as_array,
     )
@@ -118,6 +119,8 @@ def _first_bad(values: Any) -> int:
 def _values(posterior: Any) -> tuple[Vocabulary, Vocabulary, Style, NDArray[np.float64], bool]:
     if is_frame(posterior):
         frame = frame_of(posterior)
+        if any(map(is_missing, frame.columns)):
+            raise InputError("The posterior has a column without a name; its columns are the classes.")
         native = frame.to_native()
         if frame.implementation.is_pandas() and "task" not in frame.columns:
             tasks = encode_in_order(native.index)
@@ -192,6 +195,13 @@ def _a_task(name: str, given: Any, n_tasks: int) -> NDArray[np.float64]:
     if not np.isfinite(numbers).all():
         raise InputError(f"{name} holds NaN or infinity; give a number for each task.")
     return numbers
+
+
+def _counts(given: Any, n_tasks: int) -> NDArray[np.int64]:
+    counts = _a_task("evidence", given, n_tasks)
+    if not (abs(counts) < 2**53).all():
+        raise InputError("evidence is a number of votes for each task; one of them is too large for that.")
+    return counts.astype(np.int64)
 
 
 def _weights(given: Any, n_tasks: int) -> NDArray[np.float64] | None:

@@ -17,12 +17,17 @@ from faircrowd.fair.tasks import Tasks
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.naming import value_name
 from faircrowd.votes.plain import from_plain, to_plain
+from faircrowd.votes.strict import parse_json
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["FairRule", "thresholds_of"]
 
 _SCHEMA = 1
 _TIE = 1e-12
+_KEYS = {
+    *("schema", "kind", "classes", "groups", "epsilon", "random_state"),
+    *("prices", "gain_matrix", "gain_offset", "shares", "ties"),
+}
 _SUM = 1e-6
 
 
@@ -210,12 +215,16 @@ class FairRule:
     @classmethod
     def from_json(cls, text: str) -> "FairRule":
         """Read a rule that ``to_json`` wrote."""
+        if not isinstance(text, str):
+            raise InputError(f"A rule is read from a text of JSON, not from a {type(text).__name__}.")
+        read = parse_json(text, "This is no rule of faircrowd")
         try:
-            read = json.loads(text)
             if read["kind"] != "faircrowd.FairRule":
                 raise KeyError("kind")
             if read["schema"] > _SCHEMA:
                 raise InputError(f"This rule has schema {read['schema']}, newer than {_SCHEMA}; update faircrowd.")
+            if strange := sorted(read.keys() - _KEYS):
+                raise InputError(f"This is no rule of faircrowd: none has {few(strange)}.")
             rule = cls(
                 classes=tuple(from_plain(read["classes"])),
                 groups=tuple(from_plain(read["groups"])),

@@ -44,6 +44,8 @@ _FEW = 1 << 14
 """Windows of fewer tasks are not narrowed further."""
 
 _WIDER = 16
+_ALL = (int(np.iinfo(np.int64).min), 2**64 - 1)
+"""Evidence and hash that no task comes after."""
 
 
 class Own(NamedTuple):
@@ -240,7 +242,8 @@ def cut_at(tasks: Population, key: Key, window: Window, a: int, random_state: in
     starts, count = window.sides[a].starts, window.counts[a]
     run = int(np.searchsorted(starts, count, side="right")) - 1
     if run >= window.keys[a].size:  # the end of the window: its last run is marked whole
-        return Cut(float(np.nextafter(window.keys[a][-1], math.inf)), None)
+        last = float(window.keys[a][-1])
+        return Cut(last, _ALL) if math.isinf(last) else Cut(float(np.nextafter(last, math.inf)), None)
     value, marked = float(window.keys[a][run]), int(count - starts[run])
     if marked == 0:
         return Cut(value, None)

@@ -272,7 +272,7 @@ def best_counts(zero: Any, one: Any, epsilon: float) -> Any:
             if fits or count % _BLOCK == 0:
                 bound = _bound(zero, one, epsilon, count, near)
                 # From here on nothing is better; or nothing is as good with fewer changes.
-                if bound < best - _SAME or (bound <= best + _SAME / 2 and step * (count - one.own) >= changes):
+                if bound < best - _SAME or (bound <= best + _SAME / 2 and step * (count - one.own) > changes):
                     done = True
                     break
             if fits:
@@ -280,7 +280,9 @@ def best_counts(zero: Any, one: Any, epsilon: float) -> Any:
                 other = min(max(zero.own, first), last)
                 value = value_of(one, count, near[1]) + value_of(zero, other, near[0])
                 moved = abs(count - one.own) + abs(other - zero.own)
-                if value > best + _SAME or (value >= best - _SAME and moved < changes):
+                # Of equals, the one nearest the own count of group 1, the lower of two: whatever the walk began with.
+                nearer = (moved, abs(count - one.own), count) < (changes, abs(answer_1 - one.own), answer_1)
+                if value > best + _SAME or (value >= best - _SAME and nearer):
                     best, changes, answer_0, answer_1 = max(value, best), moved, other, count
             count += step
         if not done and 0 <= count <= one.n:  # there is more outside of the window

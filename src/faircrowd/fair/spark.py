@@ -70,7 +70,7 @@ class SparkProblem:
     @property
     def groups(self) -> Vocabulary:
         """The groups; without any, all tasks are of one."""
-        return Vocabulary.of(["all"]) if self.votes.groups is None else self.votes.groups
+        return Vocabulary.of(["all"]) if self._coded.groups is None else self._coded.groups
 
     @property
     def ties(self) -> str:
@@ -90,7 +90,7 @@ class SparkProblem:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of tasks of each group."""
-        return np.asarray(self.votes.tasks_per_group)
+        return np.asarray(self._coded.tasks_per_group)
 
     @property
     def sorts(self) -> bool:
@@ -155,11 +155,16 @@ class SparkProblem:
         """Return the aggregator's own labels."""
         return self.emit(_own)
 
+    @property
+    def _coded(self) -> Any:
+        """The votes in the codes of the model that scores them: those of new tasks have other workers and groups."""
+        return self.posterior.scores.votes
+
     @cached_property
     def _engine(self) -> Any:
         from faircrowd.engines.spark import SparkEngine
 
-        return SparkEngine(self.votes, by_group=True, gold=self.posterior.scores.view.with_gold)
+        return SparkEngine(self._coded, by_group=True, gold=self.posterior.scores.view.with_gold)
 
     @cached_property
     def _scoring(self) -> _Scoring:

@@ -1,7 +1,6 @@
 """Evidence: what a run was given, what it wrote, and whether that still holds."""
 
 import hashlib
-import json
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 from faircrowd import __version__
 from faircrowd.errors import FileError, InputError
+from faircrowd.votes.strict import read_json
 
 __all__ = ["EVIDENCE", "differences", "evidence", "file_hash", "read_evidence"]
 
@@ -56,13 +56,9 @@ def read_evidence(folder: Path) -> dict[str, Any]:
     """Read the evidence of a folder."""
     place = folder / EVIDENCE
     try:
-        found = json.loads(place.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileError(
-            f"{place} cannot be read: {error.strerror or error}; name a folder that faircrowd wrote."
-        ) from None
-    except ValueError:
-        raise InputError(f"{place} is no evidence of faircrowd: it is not JSON.") from None
+        found = read_json(place, "evidence")
+    except FileError as error:
+        raise FileError(f"{str(error).removesuffix('.')}; name a folder that faircrowd wrote.") from None
     if not isinstance(found, dict) or found.get("kind") != _KIND or not isinstance(found.get("schema"), int):
         raise InputError(f"{place} is no evidence of faircrowd.")
     if found["schema"] > _SCHEMA:

@@ -5,6 +5,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
@@ -14,20 +15,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from faircrowd._checks import check_path, warn
-from faircrowd.engines.scratch import Scratch, remove_left
+from faircrowd._checks import check_path, few, warn
+from faircrowd.engines.scratch import HIDDEN, Scratch, remove_left, uninterrupted
 from faircrowd.errors import DataWarning, FileError
+from faircrowd.report.publish import publish
 
-__all__ = ["PREFIX", "OutputFolder"]
+__all__ = ["PREFIX", "OutputFolder", "written"]
 
-PREFIX = ".faircrowd-"
+PREFIX = HIDDEN
 """How the folder begins where files wait until all are written."""
+written: list[Path] = []
+"""Folders that have got their files in this process, for whoever must say so when it is interrupted."""
 _FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 class OutputFolder:
     """Write several files into a folder; they appear together at the end, or, after an error, not at all.
+
+    A process that is killed leaves the old files or the new ones (see :func:`faircrowd.report.publish.publish`), and
+    perhaps a folder that begins with ``PREFIX``, in this folder or beside it; the next run removes it and warns.
 
     Examples
     --------
@@ -43,6 +50,7 @@ class OutputFolder:
         self.path = Path(path)
         self._pending: dict[str, Path] = {}
         self._stale: set[str] = set()
+        self._scratch: Scratch | None = None
 
     def __enter__(self) -> Self:
         self._made: list[Path] = []
@@ -54,26 +62,35 @@ class OutputFolder:
                 if not folder.exists():
                     folder.mkdir()
                     self._made.insert(0, folder)
-            if (line := remove_left(self.path, PREFIX)) is not None:
-                warn(line, DataWarning)
+            for place in (self.path, self.path.resolve().parent):
+                if (line := remove_left(place, PREFIX)) is not None:
+                    warn(line, DataWarning)
             self._scratch = Scratch(self.path, PREFIX)
-        except OSError as error:
+            self._files = self._scratch.path / "files"
+            self._files.mkdir()
+        except BaseException as error:
+            if self._scratch is not None:
+                self._scratch.remove()
             self._remove_made()
-            raise self._failed(error) from None
+            if isinstance(error, OSError):
+                raise self._failed(error) from None
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if error is None:
-                self._publish()
-        except OSError as problem:
-            error = problem
-        finally:
-            self._scratch.remove()
-            if error is not None:
-                self._remove_made()
+        with uninterrupted():
+            try:
+                if error is None:
+                    self._publish()
+            except OSError as problem:
+                error = problem
+            finally:
+                if self._scratch is not None:
+                    self._scratch.remove()
+                if error is not None:
+                    self._remove_made()
         if isinstance(error, OSError):
             raise self._failed(error) from None
 
@@ -81,10 +98,8 @@ class OutputFolder:
         for name in self._pending:
             if (self.path / name).is_dir():
                 raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
-        for name, pending in self._pending.items():
-            os.replace(pending, self.path / name)
-        for name in self._stale - set(self._pending):
-            (self.path / name).unlink(missing_ok=True)
+        publish(self._files, self.path, self._pending, self._stale, PREFIX)
+        written.append(self.path)
 
     def _remove_made(self) -> None:
         for folder in self._made:
@@ -92,7 +107,8 @@ class OutputFolder:
                 folder.rmdir()
 
     def _failed(self, error: OSError) -> FileError:
-        return FileError(f"{self.path} cannot be written: {error.strerror or error}.")
+        why = re.sub(r"^.*\[errno \d+\] ", "", error.strerror or str(error), flags=re.DOTALL)  # as Arrow has it
+        return FileError(f"{self.path} cannot be written: {why}.")
 
     def forget(self, *names: str) -> None:
         """Remove these files of an older run when the new ones appear, unless they are among them."""
@@ -135,6 +151,10 @@ class OutputFolder:
         """The files written so far."""
         return list(self._pending)
 
+    def waiting(self, name: str) -> Path:
+        """Return where a file that was written lies until all appear."""
+        return self._pending[name]
+
     def hashes(self) -> dict[str, str]:
         """Return the SHA-256 of each file written so far."""
         found = {}
@@ -144,7 +164,9 @@ class OutputFolder:
         return found
 
     def _new(self, name: str) -> Path:
-        self._pending[name] = self._scratch.path / name
+        if Path(name).name != name or name in ("", ".."):
+            raise FileError(f"{few([name])} is no name for a file in {self.path}.")
+        self._pending[name] = self._files / name
         return self._pending[name]
 
 

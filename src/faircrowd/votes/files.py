@@ -91,6 +91,8 @@ def _checked(path: str | os.PathLike[str]) -> Path:
         raise FileError(f"{few([str(path)])} cannot be read: {error.strerror}.") from None
     if path.is_dir():
         raise FileError(f"{path} is a folder; name a file in it.")
+    if not path.is_file():
+        raise FileError(f"{path} is a pipe or a device; votes are read twice, so save them in a file.")
     if size == 0:
         raise FileError(f"{path} is empty (0 bytes); a header and at least one row are needed.")
     return path

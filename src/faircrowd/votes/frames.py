@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from faircrowd._checks import few, suggestion
 from faircrowd.errors import InputError, MissingColumnError
+from faircrowd.votes.lookup import is_missing
 from faircrowd.votes.vocabulary import as_objects
 
 __all__ = ["ALIASES", "array_of", "column_of", "find_column", "frame_of", "is_frame", "names_of"]
@@ -37,8 +38,8 @@ def frame_of(data: Any, columns: Sequence[str] | None = None) -> "nw.DataFrame[A
 
 
 def names_of(data: Any) -> list[str]:
-    """Return the names of a frame's columns."""
-    return list(_wrapped(data).collect_schema().names())
+    """Return the names of a frame's columns, those that have one."""
+    return [name for name in _wrapped(data).collect_schema().names() if not is_missing(name)]
 
 
 def _wrapped(data: Any) -> Any:
@@ -52,6 +53,7 @@ def _wrapped(data: Any) -> Any:
 def find_column(role: str, names: Sequence[str], explicit: str | None = None, *, where: str = "the votes") -> str:
     """Find the column that plays a role, by its explicit name or by a known alias."""
     wanted = (explicit,) if explicit is not None else ALIASES[role]
+    names = [name for name in names if not is_missing(name)]  # pandas.NA is neither equal nor unequal to a name
     found = [name for name in wanted if names.count(name)]
     if not found:
         listed = few(names, limit=12) if names else "none"

@@ -24,7 +24,9 @@ def json_names(path: Path, head: bytes, *, is_whole: bool) -> list[str]:
     lines = text.split("\n")
     if not is_whole and len(lines) > 1:
         lines.pop()
-    records = islice(_records(path, lines), _SAMPLE)
+    records = list(islice(_records(path, lines), _SAMPLE))
+    if is_whole and not records:
+        raise FileError(f"{path} has no rows; at least one line with a JSON object is needed.")
     return list(dict.fromkeys(name for record in records for name in record))
 
 

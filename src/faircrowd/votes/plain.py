@@ -1,6 +1,7 @@
 """Ids and labels as JSON can hold them, and back: the same values, of the same types."""
 
 import datetime
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -31,6 +32,8 @@ def from_plain(values: Iterable[Any]) -> list[Any]:
 
 def _to_plain(value: Any) -> Any:
     kind = type(value)
+    if kind is float and math.isinf(value):  # JSON knows no infinity
+        return {"float": str(value)}
     if kind in (str, bool, int, float):
         return value
     if kind is tuple:
@@ -47,5 +50,9 @@ def _from_plain(value: Any) -> Any:
         return tuple(from_plain(value))
     if isinstance(value, dict):
         ((kind, text),) = value.items()
+        if kind == "float":
+            return float(text)
         return bytes.fromhex(text) if kind == "bytes" else _TIMES[kind].fromisoformat(text)
+    if value is None or value != value:
+        raise ValueError(f"{value} is no id and no label")
     return value

@@ -105,11 +105,12 @@ def read_votes(
         return codes, vocabulary
 
     table = build_table(encoded, on_missing=on_missing, on_duplicate=on_duplicate, style=style)
-    for line in table.report.lines():
+    if sensitive_features is not None:
+        votes = source, roles["task"]
+        table = attach_groups(table, sensitive_features, votes=votes, tasks=tasks, delimiter=delimiter)
+    for line in table.notes():
         warn(line, DataWarning)
-    if sensitive_features is None:
-        return table
-    return attach_groups(table, sensitive_features, votes=(source, roles["task"]), tasks=tasks, delimiter=delimiter)
+    return table
 
 
 def as_votes(data: Any, sensitive_features: Any = None) -> VoteTable:

@@ -1,0 +1,146 @@
+"""Files that others may have written: read with care, and refused with a reason."""
+
+import json
+import math
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.errors import FileError, InputError
+
+__all__ = ["parse_json", "read_arrays", "read_json"]
+
+_LARGEST_TEXT = 1 << 30
+_DEEPEST = 50
+_FAULTS = (
+    *(KeyError, TypeError, ValueError, AttributeError, EOFError, OverflowError, NotImplementedError, RuntimeError),
+    *(MemoryError, zipfile.BadZipFile, zlib.error, struct.error),
+)
+
+
+def read_json(path: Path, what: str, *, infinite: bool = False) -> Any:
+    """Read a JSON file; ``what`` it should be is for the message.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read.
+    InputError
+        If it is not JSON, or such as no honest program writes.
+    """
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size > _LARGEST_TEXT:
+                raise InputError(f"{path} is no {what} of faircrowd: it is larger than 1 GB.")
+            text = file.read().decode()
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is no {what} of faircrowd: it is not JSON.") from None
+    return parse_json(text, f"{path} is no {what} of faircrowd", infinite=infinite)
+
+
+def parse_json(text: str, refusal: str, *, infinite: bool = False) -> Any:
+    """Return the value of a JSON text; NaN, too deep lists and, unless allowed, infinite numbers are refused.
+
+    Examples
+    --------
+    >>> parse_json('{"epsilon": 1e999}', "This is no rule")
+    Traceback (most recent call last):
+    faircrowd.errors.InputError: This is no rule: 1e999 is not a number that it may hold.
+    """
+
+    def number(written: str) -> float:
+        value = float(written)
+        if math.isnan(value) or (math.isinf(value) and not infinite):
+            raise InputError(f"{refusal}: {written[:40]} is not a number that it may hold.")
+        return value
+
+    try:
+        found = json.loads(text, parse_constant=number, parse_float=number)
+    except InputError:
+        raise
+    except ValueError:
+        raise InputError(f"{refusal}: it is not JSON.") from None
+    except RecursionError:
+        found, is_deep = None, True
+    else:
+        is_deep = _is_deep(found)
+    if is_deep:
+        raise InputError(f"{refusal}: its lists are nested too deeply.")
+    return found
+
+
+def read_arrays(path: Path, what: str, shapes: Mapping[str, tuple[int, ...] | None]) -> dict[str, NDArray[Any]]:
+    """Read arrays of an .npz file: only those named, without pickle, and only as large as they say and may be.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        What it should be, for the message.
+    shapes : dict
+        The shape of each array, or None for any.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    InputError
+        If it is not such a file.
+    """
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as packed:
+            return {name: _array(packed, name, shape) for name, shape in shapes.items()}
+    except InputError:
+        raise
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except _FAULTS as error:
+        why = f"{type(error).__name__}: {str(error)[:200]}"
+        raise InputError(f"{path} is no {what} of faircrowd ({why}).") from None
+
+
+def _array(packed: zipfile.ZipFile, name: str, shape: tuple[int, ...] | None) -> NDArray[Any]:
+    member = packed.getinfo(f"{name}.npy")
+    file: Any
+    with packed.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        found, in_columns, kind = header(file)
+        if kind.kind not in "biufU":
+            raise ValueError(f"{name} holds no numbers")
+        if shape is not None and found != tuple(shape):
+            raise InputError(f"The arrays are not of one model: {name} has another shape than it should have.")
+        size = math.prod(found) * kind.itemsize
+        if min(found, default=0) < 0 or file.tell() + size != member.file_size:
+            raise ValueError(f"{name} is not as long as it says")
+        if shape is None and size > _LARGEST_TEXT:
+            raise ValueError(f"{name} is too large")
+        array = np.empty(found[::-1] if in_columns else found, kind)
+        buffer, place = array.reshape(-1).view(np.uint8) if size else array, 0
+        while place < size:
+            read = file.readinto(buffer[place:].data)
+            if not read:
+                raise EOFError(f"{name} ends too soon")
+            place += read
+        file.read(1)  # past the end, where the check sum is compared
+    return np.asarray(array.T) if in_columns else array
+
+
+def _is_deep(value: Any) -> bool:
+    """Say whether lists or objects lie too deep in each other; without recursion."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        boxes = [inner for inner in level if isinstance(inner, dict | list)]
+        if not boxes:
+            return False
+        level = [inner for box in boxes for inner in (box.values() if isinstance(box, dict) else box)]
+    return True

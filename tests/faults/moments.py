@@ -1,0 +1,168 @@
+"""Run commands in processes of their own that meet a fault at a chosen moment. No test; called by those beside it.
+
+A moment is a call that touches the folder named on the command line: Python announces each by an audit event, before
+it happens. The libraries are loaded once, and each run is a fork of that process, so that many moments cost little.
+Runs are read from the standard input, one a line, and answered the same way::
+
+    {"arguments": ["aggregate", ...], "fault": "kill", "at": 7, "start": "/a/folder/to/copy"}
+
+Faults are ``look`` (keep what lies there at each moment: what a process that is killed then leaves), ``kill``,
+``interrupt``, or the name of an error, from the moment on.
+"""
+
+import errno
+import hashlib
+import io
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any, NoReturn
+
+EVENTS = ("open", "os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.link", "os.chown", "os.listdir")
+EVENTS += ("exchange", "read")  # ours: Python does not announce what C does
+
+
+def tree(place: Path) -> dict[str, str]:
+    """Return every file below a folder with its hash, and every folder."""
+    found = {}
+    for path in sorted(place.rglob("*")):
+        name = path.relative_to(place).as_posix()
+        found[name] = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
+    return found
+
+
+class Moments:
+    """Count the moments of a run, and let the fault happen."""
+
+    def __init__(self, place: Path, fault: str | None, at: int, near: str) -> None:
+        self.place, self.fault, self.at, self.near = place, fault, at, near
+        self.count, self.busy = 0, False
+        self.exchange: int | None = None
+        self.moved: int | None = None
+        self.states: list[dict[str, str]] = []
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.busy or event not in EVENTS or not self._is_near(event, arguments):
+            return
+        self.count += 1
+        if event == "exchange":
+            self.exchange = self.count
+        elif event == "os.rename":
+            self.moved = self.count
+        if self.fault == "look":
+            self.busy = True
+            state = tree(self.place)
+            if not self.states or self.states[-1] != state:
+                self.states.append(state)
+            self.busy = False
+        elif self.fault in ("kill", "interrupt") and self.count == self.at:
+            os.kill(os.getpid(), signal.SIGKILL if self.fault == "kill" else signal.SIGINT)
+        elif self.fault in errno.errorcode.values() and self.count >= self.at and _needs_space(event, arguments):
+            number = getattr(errno, self.fault)
+            raise OSError(number, os.strerror(number))
+
+    def _is_near(self, event: str, arguments: tuple[Any, ...]) -> bool:
+        if event in ("os.remove", "os.rmdir") and arguments[1] != -1:  # inside a folder that is being removed
+            return self.near == str(self.place)
+        paths = [os.fsdecode(given) for given in arguments if isinstance(given, str | bytes)]
+        return any(path.startswith(self.near) for path in paths)
+
+
+def _needs_space(event: str, arguments: tuple[Any, ...]) -> bool:
+    if event == "open":
+        return isinstance(arguments[2], int) and bool(arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+    return event in ("os.mkdir", "os.link")
+
+
+def run(place: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """Fork a process that runs a command; return its code, what it printed, and what it left."""
+    if not given.get("keep"):
+        for path in place.iterdir():
+            shutil.rmtree(path)
+        (place / "tmp").mkdir()
+        if given.get("start"):
+            shutil.copytree(given["start"], place / "out")
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as found:
+        child = os.fork()
+        if child == 0:
+            _child(place, given, out.fileno(), err.fileno(), found.fileno())
+        status = os.waitpid(child, 0)[1]
+        texts = []
+        for file in (out, err, found):
+            file.seek(0)
+            texts.append(file.read().decode())
+    said = json.loads(texts[2] or "{}")
+    return {"code": os.waitstatus_to_exitcode(status), "out": texts[0], "err": texts[1], "tree": tree(place), **said}
+
+
+def _child(place: Path, given: dict[str, Any], out: int, err: int, found: int) -> NoReturn:
+    from faircrowd.cli import main
+    from faircrowd.report import publish
+    from faircrowd.votes import files
+
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    tempfile.tempdir = str(place / "tmp")
+    limit, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if "file_size" in given:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (given["file_size"], most))
+    moments = Moments(place, given.get("fault"), given.get("at", 0), given.get("near", str(place)))
+    sys.addaudithook(moments)
+    publish._exchange = _announced("exchange", publish._exchange)
+    files._opened = _announced("read", files._opened)
+    sys.argv = ["faircrowd", *given["arguments"]]
+    code: Any = 99
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code
+    moments.busy = True
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    said = {"count": moments.count, "exchange": moments.exchange, "moved": moments.moved, "states": moments.states}
+    os.write(found, json.dumps(said).encode())
+    os._exit(code)
+
+
+def _announced(event: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    def announced(*paths: Path) -> Any:
+        sys.audit(event, *map(str, paths))
+        return call(*paths)
+
+    return announced
+
+
+def load(warm_up: list[str]) -> None:
+    """Load what commands load, once for all, and stop the clock: runs are to be compared by their bytes."""
+    import importlib
+    import pkgutil
+
+    time.perf_counter = lambda: 0.0
+    import jinja2  # noqa: F401
+    import vl_convert  # noqa: F401
+
+    import faircrowd
+    from faircrowd.cli.app import run as run_command
+
+    for module in pkgutil.walk_packages(faircrowd.__path__, "faircrowd."):
+        if "spark" not in module.name and "__main__" not in module.name:
+            importlib.import_module(module.name)
+    with redirect_stdout(io.StringIO()):
+        code = run_command(warm_up)  # compiled kernels are loaded at their first call
+    if code:
+        sys.exit(code)
+
+
+if __name__ == "__main__":
+    load(sys.argv[2:])
+    for line in sys.stdin:
+        print(json.dumps(run(Path(sys.argv[1]), json.loads(line))), flush=True)  # noqa: T201

@@ -1,0 +1,77 @@
+"""Ctrl-C at any moment: exit code 130, one true sentence, whole files, and nothing else left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from faults.conftest import COMMANDS, Faults
+from faults.moments import tree
+
+Outputs = Callable[[dict[str, str]], tuple[dict[str, str], list[str]]]
+
+
+@pytest.mark.parametrize("part", ["early", "before", "after"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_at_every_stage(name: str, part: str, faults: Faults, outputs: Outputs) -> None:
+    old, new = (tree(faults.whole(name, number)) for number in (1, 2))
+    moments = faults.moments(name)
+    change = moments["exchange"] or moments["moved"]
+    at = {"early": 3, "before": change, "after": change + 1}[part]
+    answer = faults(faults.command(name, 2), fault="interrupt", at=at, start=str(faults.whole(name, 1)))
+    files, litter = outputs(answer["tree"])
+    files.pop("checkpoint.npz", None)
+    assert litter == []
+    assert answer["code"] == 130
+    if part == "early":
+        assert files == old
+        assert answer["err"] == "faircrowd: interrupted; no results were written.\n"
+    else:  # what has begun to take its place is let to end
+        assert files == new
+        assert answer["err"] == f"faircrowd: interrupted; the files in {faults.place / 'out'} were written.\n"
+
+
+@pytest.mark.parametrize("name", ["aggregate", "apply"])
+def test_while_it_reads(name: str, faults: Faults, outputs: Outputs) -> None:
+    old = tree(faults.whole(name, 1))
+    near = str(faults.inputs / "crowd2")
+    for at in (1, 2):
+        answer = faults(faults.command(name, 2), fault="interrupt", at=at, near=near, start=str(faults.whole(name, 1)))
+        assert (answer["code"], answer["out"]) == (130, "")
+        assert answer["err"] == "faircrowd: interrupted; no results were written.\n"
+        assert outputs(answer["tree"]) == (old, [])
+
+
+@pytest.mark.parametrize("engine", ["stream", "memory"])
+def test_while_it_fits(engine: str, faults: Faults, tmp_path: Path) -> None:
+    endless = [
+        "--method",
+        "glad",
+        "--n-iter",
+        10**9,
+        "--tol",
+        -1,
+        "--engine",
+        engine,
+        *(["--resume"] if engine == "memory" else []),
+    ]
+    arguments = ["aggregate", *faults.votes(1), *endless, "--out", tmp_path / "out"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "faircrowd", *map(str, arguments)],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (tmp_path / "out" / "checkpoint.npz").exists():  # it is in its rounds
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "faircrowd: interrupted; no results were written.\n")
+    assert sorted(tree(tmp_path)) == ["out", "out/checkpoint.npz"]
