@@ -35,7 +35,7 @@ demo: $(APP)
 	@$(BIN)/faircrowd demo
 
 test: $(DEV)
-	@$(BIN)/python -m pytest -n auto --dist loadfile --durations 15
+	@$(BIN)/python -m pytest -n 3 --dist loadfile
 
 test-long: $(DEV)
 	$(BIN)/python tests/long/laws.py --minutes $(MINUTES)

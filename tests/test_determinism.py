@@ -91,7 +91,7 @@ def test_files(file: str, place: Path, expected: dict[str, Any], tmp_path: Path)
 
 @pytest.mark.parametrize(
     "setting",
-    [{"FAIRCROWD_THREADS": "1"}, {"FAIRCROWD_THREADS": "2"}, {"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "4321"}],
+    [{"FAIRCROWD_THREADS": "1", "PYTHONHASHSEED": "1"}, {"FAIRCROWD_THREADS": "2", "PYTHONHASHSEED": "4321"}],
 )
 def test_threads_and_hashes(setting: dict[str, str], place: Path, expected: dict[str, Any], tmp_path: Path) -> None:
     arguments = command(place / "shuffled.csv", tmp_path / "out")

@@ -97,6 +97,7 @@ def test_new_tasks_of_other_workers_groups_and_labels(spark: Any, model: Any) ->
     assert labels_of(there.predict(frame_of(spark, new), sensitive_features="group")) == wanted
 
 
+@pytest.mark.filterwarnings("ignore:labels:faircrowd.errors.DataWarning")
 def test_groups_of_two_columns_and_classes_of_two_capitals(spark: Any, tmp_path: Path) -> None:
     votes = crowd(80, 2, 2)
     votes = votes.assign(age=votes["task"] % 2, label=np.array(["Yes", "yes"])[votes["label"]])

@@ -165,7 +165,7 @@ def certify(
     accuracy_before, accuracy = tally.accuracies
     value_before, value = tally.values(gain)
     if abs(bound - value) < _SAME:  # sums in another order: equal but for their last digits
-        bound = max(bound, value)
+        bound, dual_bound = max(bound, value), max(dual_bound, value)
     return Certificate(
         epsilon=epsilon,
         gap=gap_of(tally.rates),
