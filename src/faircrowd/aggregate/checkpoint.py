@@ -12,7 +12,7 @@ from faircrowd.engines.scratch import HIDDEN, Scratch
 from faircrowd.errors import FileError, InputError
 from faircrowd.votes import VoteTable
 from faircrowd.votes.pages import release
-from faircrowd.votes.strict import read_arrays
+from faircrowd.votes.untrusted import read_arrays
 
 __all__ = ["Checkpoint", "fingerprint"]
 

@@ -20,7 +20,7 @@ from faircrowd.aggregate.weighted import GoldMajorityVote, Wawa, ZeroBasedSkill
 from faircrowd.errors import FaircrowdError, InputError
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.plain import from_plain, to_plain
-from faircrowd.votes.strict import read_arrays, read_json
+from faircrowd.votes.untrusted import read_arrays, read_json
 
 __all__ = ["MODEL_FILES", "load_model", "model_files"]
 

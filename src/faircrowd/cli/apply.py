@@ -119,7 +119,7 @@ def _text(path: Path) -> str:
 
 def _columns_of(folder: Path) -> list[str]:
     """Return the group columns that the earlier run was given."""
-    from faircrowd.votes.strict import read_json
+    from faircrowd.votes.untrusted import read_json
 
     try:
         columns = read_json(folder / "summary.json", "summary")["options"]["group"]

@@ -129,7 +129,7 @@ def _number(value: Any) -> Any:
 
 def _compare_json(path: Path, found: Any) -> list[str]:
     from faircrowd.report.evidence import differences
-    from faircrowd.votes.strict import read_json
+    from faircrowd.votes.untrusted import read_json
 
     try:
         said = read_json(path, "result")

@@ -17,7 +17,7 @@ from faircrowd.fair.tasks import Tasks
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.naming import value_name
 from faircrowd.votes.plain import from_plain, to_plain
-from faircrowd.votes.strict import parse_json
+from faircrowd.votes.untrusted import parse_json
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["FairRule", "thresholds_of"]
