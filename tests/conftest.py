@@ -10,11 +10,24 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import faircrowd as package
 from faircrowd.cli.app import run
 
 # Kernels compile on their first call, so no example has a deadline; where CI is set, a run can be repeated exactly.
 settings.register_profile("faircrowd", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("faircrowd")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Drop compiled kernels that are older than any kernel's source: numba looks at the file of the caller alone."""
+    if hasattr(config, "workerinput"):  # another process has seen to it
+        return
+    folder = Path(package.__file__).parent
+    sources = [path for path in folder.rglob("*.py") if "numba.njit" in path.read_text(encoding="utf-8")]
+    newest = max(path.stat().st_mtime for path in sources)
+    for kernel in folder.rglob("__pycache__/*.nbi"):
+        if kernel.stat().st_mtime < newest:
+            kernel.unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from faircrowd.fair.hashing import task_keys
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.rows import RowNumbers
-from faircrowd.fair.sides import SLACK, _count_at, make_side, new_cache, rate_of, value_of
+from faircrowd.fair.sides import SLACK, count_at, make_side, new_cache, rate_of, value_of
 from faircrowd.fair.threshold import relaxed_split
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import keep_used
@@ -98,8 +98,8 @@ def test_counts_are_found_as_in_an_array_of_rates(n: int, weighted: bool, seed: 
     rates = np.array([rate_of(side, count) for count in range(n + 1)])
     some = rng.choice(rates, 20)
     for rate in (*some, *(some - 0.05), *(some + 0.05 + SLACK), *np.nextafter(some, 2), *np.nextafter(some, -1), -3, 3):
-        assert _count_at(side, rate, False) == np.searchsorted(rates, rate, side="left")
-        assert _count_at(side, rate, True) == np.searchsorted(rates, rate, side="right")
+        assert count_at(side, rate, False) == np.searchsorted(rates, rate, side="left")
+        assert count_at(side, rate, True) == np.searchsorted(rates, rate, side="right")
 
 
 # Which of the tied are marked.

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faircrowd.fair.atoms import atom_keys
+from faircrowd.fair.atoms import atom_hashes
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.core import solve_core
 from faircrowd.fair.make import FairResult, solve_problem
@@ -18,8 +18,10 @@ from faircrowd.fair.objective import make_gain
 from faircrowd.fair.order import first_in_order
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.reading import read_posterior
-from faircrowd.fair.sides import best_counts, limbs_of, make_window
+from faircrowd.fair.sides import make_window
 from faircrowd.fair.tasks import Tasks
+from faircrowd.fair.units import limbs_of
+from faircrowd.fair.whole import best_counts
 from faircrowd.votes import Vocabulary
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -202,7 +204,7 @@ def test_tasks_that_differ_in_the_last_bit_have_hashes_of_their_own() -> None:
     group = np.arange(400) % 4
     gains = np.stack([p, 1 - p], axis=1)
     assert (
-        np.unique(atom_keys(gains, group.astype(np.int32))).size
+        np.unique(atom_hashes(gains, group.astype(np.int32))).size
         == np.unique(np.column_stack([p, group]), axis=0).shape[0]
     )
 

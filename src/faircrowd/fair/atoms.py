@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import FaircrowdError
+from faircrowd.fair.hashing import mix
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks import Population, Tasks
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Atoms", "Rest", "atom_keys", "collect", "merge"]
+__all__ = ["Atoms", "Rest", "atom_hashes", "collect", "merge"]
 
 
 class Rest(NamedTuple):
@@ -45,7 +46,7 @@ class Atoms(NamedTuple):
     group : ndarray of int32, shape (n_atoms,)
     of_task : ndarray of int64, shape (n_tasks,), or None
         The atom of each task, where that was asked for.
-    keys : ndarray of uint64, shape (n_atoms,), or None
+    hashes : ndarray of uint64, shape (n_atoms,), or None
         The hash of each atom.
     rest : Rest or None
         Tasks that are not here.
@@ -55,15 +56,15 @@ class Atoms(NamedTuple):
     mass: NDArray[np.float64]
     group: Codes
     of_task: NDArray[np.int64] | None = None
-    keys: NDArray[np.uint64] | None = None
+    hashes: NDArray[np.uint64] | None = None
     rest: Rest | None = None
 
 
 def merge(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64] | None) -> Atoms:
     """Merge tasks into atoms."""
-    keys, first, of_task = _grouped(gains, group)
+    hashes, first, of_task = _grouped(gains, group)
     mass = np.bincount(of_task, weights=weights, minlength=first.size).astype(np.float64)
-    return Atoms(gains[first], mass, group[first], of_task, keys)
+    return Atoms(gains[first], mass, group[first], of_task, hashes)
 
 
 def collect(tasks: Population, gain: Gain, one_in: int = 1) -> Atoms:
@@ -74,24 +75,24 @@ def collect(tasks: Population, gain: Gain, one_in: int = 1) -> Atoms:
 
 def joined(gains: NDArray[np.float64], group: Codes, mass: NDArray[np.float64], rest: Rest | None = None) -> Atoms:
     """Join the atoms of several pieces."""
-    keys, first, of_row = _grouped(gains, group)
-    if (keys[1:] == keys[:-1]).any():  # labels are given by hash
+    hashes, first, of_row = _grouped(gains, group)
+    if (hashes[1:] == hashes[:-1]).any():  # labels are given by hash
         raise FaircrowdError("Two tasks with different posteriors have one hash; change any of them by its last digit.")
     mass = np.bincount(of_row, weights=mass, minlength=first.size).astype(np.float64)
-    return Atoms(gains[first], mass, group[first], None, keys, rest)
+    return Atoms(gains[first], mass, group[first], None, hashes, rest)
 
 
-def atom_keys(gains: NDArray[np.float64], group: Codes) -> NDArray[np.uint64]:
+def atom_hashes(gains: NDArray[np.float64], group: Codes) -> NDArray[np.uint64]:
     """Return the hash of each row of gains and its group."""
-    keys = np.empty(group.size, dtype=np.uint64)
-    _row_keys(np.ascontiguousarray(gains), group, keys)
-    return keys
+    hashes = np.empty(group.size, dtype=np.uint64)
+    _row_hashes(np.ascontiguousarray(gains), group, hashes)
+    return hashes
 
 
 def _atoms(tasks: Tasks, gain: Gain, one_in: int) -> tuple[NDArray[Any], ...]:
     gains, group = gain.of(tasks.posterior), tasks.group
     if one_in > 1:  # all tasks of an atom or none, so that a sample is one of atoms
-        rows = np.flatnonzero(atom_keys(gains, group) % np.uint64(one_in) == 0)
+        rows = np.flatnonzero(atom_hashes(gains, group) % np.uint64(one_in) == 0)
         gains, group = gains[rows], group[rows]
     found = merge(gains, group, None)
     return found.gains, found.group, found.mass
@@ -105,39 +106,31 @@ def _grouped(
     Should two different rows have one hash, neighbours that differ are atoms of their own: maybe more than needed, all
     of them right.
     """
-    keys = atom_keys(gains, group)
-    order = np.argsort(keys, kind="stable")
+    hashes = atom_hashes(gains, group)
+    order = np.argsort(hashes, kind="stable")
     is_new = np.empty(order.size, dtype=np.bool_)
-    _mark_new(np.ascontiguousarray(gains), group, keys, order, is_new)
+    _mark_new(np.ascontiguousarray(gains), group, hashes, order, is_new)
     of_row = np.empty(order.size, dtype=np.int64)
     of_row[order] = np.cumsum(is_new) - 1
     first = order[is_new]
-    return keys[first], first, of_row
+    return hashes[first], first, of_row
 
 
 @numba.njit(cache=True, nogil=True)
-def _mixed(key: Any) -> Any:
-    """Spread the bits of a key over all of it (the finaliser of splitmix64), so that near numbers do not cancel out."""
-    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return key ^ (key >> np.uint64(31))
-
-
-@numba.njit(cache=True, nogil=True)
-def _row_keys(gains: Any, group: Any, keys: Any) -> None:
+def _row_hashes(gains: Any, group: Any, hashes: Any) -> None:
     bits = gains.view(np.uint64)
     for i in range(gains.shape[0]):
-        key = _mixed(np.uint64(group[i]) + np.uint64(0x9E3779B97F4A7C15))
+        key = mix(np.uint64(group[i]) + np.uint64(0x9E3779B97F4A7C15))
         for k in range(gains.shape[1]):
-            key = _mixed(key ^ bits[i, k])
-        keys[i] = key
+            key = mix(key ^ bits[i, k])
+        hashes[i] = key
 
 
 @numba.njit(cache=True, nogil=True)
-def _mark_new(gains: Any, group: Any, keys: Any, order: Any, is_new: Any) -> None:
+def _mark_new(gains: Any, group: Any, hashes: Any, order: Any, is_new: Any) -> None:
     for n in range(order.size):
         i, j = order[n], order[max(n - 1, 0)]
-        is_new[n] = n == 0 or keys[i] != keys[j] or group[i] != group[j]
+        is_new[n] = n == 0 or hashes[i] != hashes[j] or group[i] != group[j]
         for k in range(gains.shape[1]):
             if gains[i, k] != gains[j, k]:
                 is_new[n] = True

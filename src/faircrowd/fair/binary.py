@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.keys import costs_of, keys_of, make_key
+from faircrowd.fair.keys import costs_of, keys_of, make_key, split_keys
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.problem import Problem
-from faircrowd.fair.sides import Side, best_counts, make_side
+from faircrowd.fair.sides import Side, make_side
 from faircrowd.fair.threshold import Split
+from faircrowd.fair.whole import best_counts
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Sorted", "best_labels", "draw_law", "sort_groups"]
@@ -36,14 +37,13 @@ class Sorted(NamedTuple):
 def sort_groups(problem: Problem, gain: Gain, random_state: int) -> Sorted:
     """Sort each group by falling gain of label 1."""
     key = make_key(gain, problem.has_odds)
-    whole = problem.emit(keys_of, key)
-    keys: list[NDArray[np.float64]] = [whole[problem.group == a] for a in (0, 1)]
     order = None
     if problem.weights is None:
-        del whole
+        keys: list[NDArray[np.float64]] = problem.gather(split_keys, key)
         for part in keys:
             part.sort()
     else:
+        whole = problem.emit(keys_of, key)
         order = _ordered(problem, whole, 0, random_state), _ordered(problem, whole, 1, random_state)
         keys = [whole[rows] for rows in order]
     total = float(problem.group.size if problem.weights is None else problem.weights.sum())

@@ -13,8 +13,9 @@ from faircrowd.fair.frontier import Solution, sweep
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.rule import thresholds_of
-from faircrowd.fair.sides import best_counts, new_cache, value_of
+from faircrowd.fair.sides import new_cache, value_of
 from faircrowd.fair.threshold import relaxed_split
+from faircrowd.fair.whole import best_counts
 
 __all__ = ["Choice", "choices"]
 

@@ -15,9 +15,9 @@ from faircrowd.fair.dual import best_of, margins, prices_of, smoothed_multiplier
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program import solve_program
 from faircrowd.fair.relaxed import Relaxed, solve_relaxed
-from faircrowd.fair.sides import limbs_of
-from faircrowd.fair.tally import from_units, gain_unit
+from faircrowd.fair.tally import gain_unit
 from faircrowd.fair.tasks import Population, Tasks
+from faircrowd.fair.units import from_limbs, limbs_of
 
 __all__ = ["MOST", "solve_core"]
 
@@ -31,23 +31,14 @@ def solve_core(tasks: Population, gain: Gain, epsilon: float, most: int = MOST) 
     """Solve with a coin, over atoms of which no more than about ``most`` are gathered."""
     mass = tasks.sizes.astype(np.float64)
     total = int(tasks.sizes.sum())
-    if total <= most:
+    sample = None if total <= most else _sample(tasks, gain, most)
+    if sample is None:
         atoms = collect(tasks, gain)
         return atoms, solve_relaxed(atoms, mass, epsilon)
-    one_in = max(total // min(_SAMPLE, most), 2)
-    sample = collect(tasks, gain, one_in)
-    if sample.mass.size * one_in <= most:  # most tasks have their like
-        atoms = collect(tasks, gain)
-        return atoms, solve_relaxed(atoms, mass, epsilon)
-    seen = np.bincount(sample.group, weights=sample.mass, minlength=mass.size).astype(np.float64)
-    if not seen.all():
-        atoms = collect(tasks, gain)
-        return atoms, solve_relaxed(atoms, mass, epsilon)
-    scaled = sample._replace(mass=sample.mass * (mass / seen)[sample.group])
-    centre = smoothed_multipliers(scaled, mass, epsilon)
+    centre = smoothed_multipliers(sample, mass, epsilon)
     share = most / total / 2
     while True:  # at last all tasks are gathered
-        reach = _reach(scaled, mass, centre, share)
+        reach = _reach(sample, mass, centre, share)
         atoms = _undecided(tasks, gain, centre, reach)
         share *= 2
         if not _has_room(atoms, mass, epsilon):
@@ -56,6 +47,16 @@ def solve_core(tasks: Population, gain: Gain, epsilon: float, most: int = MOST) 
         if 2 * np.abs(found.multipliers - centre).max() <= reach:
             return atoms, found
         centre = found.multipliers
+
+
+def _sample(tasks: Population, gain: Gain, most: int) -> Atoms | None:
+    """Gather some atoms that stand for all; None if all may be gathered, or a group has none among them."""
+    one_in = max(int(tasks.sizes.sum()) // min(_SAMPLE, most), 2)
+    found = collect(tasks, gain, one_in)
+    seen = np.bincount(found.group, weights=found.mass, minlength=tasks.sizes.size).astype(np.float64)
+    if found.mass.size * one_in <= most or not seen.all():  # most tasks have their like
+        return None
+    return found._replace(mass=found.mass * (tasks.sizes / seen)[found.group])
 
 
 def _reach(sample: Atoms, mass: NDArray[np.float64], centre: NDArray[np.float64], share: float) -> float:
@@ -79,7 +80,7 @@ def _undecided(tasks: Population, gain: Gain, centre: NDArray[np.float64], reach
     shares = tasks.sizes / tasks.sizes.sum()
     prices = prices_of(centre, tasks.sizes.astype(np.float64))
     counts, limbs = tasks.reduce(_count_decided, gain, prices, shares, reach)
-    rest = Rest(counts.astype(np.float64), float(from_units(limbs, gain_unit(gain))))
+    rest = Rest(counts.astype(np.float64), float(from_limbs(limbs, gain_unit(gain))))
     gains, group, mass = tasks.gather(_find_undecided, gain, prices, shares, reach)
     return joined(gains, group, mass, rest)
 

@@ -11,10 +11,11 @@ from faircrowd._checks import check_number
 from faircrowd.errors import OptionError
 from faircrowd.fair.atoms import merge
 from faircrowd.fair.binary import sort_groups
+from faircrowd.fair.flips import flip_path
 from faircrowd.fair.objective import Gain, expected_f1
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.relaxed import solve_relaxed
-from faircrowd.fair.sides import flip_path, rate_of
+from faircrowd.fair.sides import rate_of
 from faircrowd.fair.solve import solve
 from faircrowd.votes.vocabulary import Codes
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["draw", "task_keys", "uniforms"]
+__all__ = ["draw", "mix", "task_keys", "uniforms"]
 
 
 def task_keys(tasks: Vocabulary, codes: NDArray[np.int64], random_state: int) -> NDArray[np.uint64]:
@@ -63,7 +63,7 @@ def draw(chances: NDArray[np.float64], hashes: Callable[[NDArray[np.int64]], NDA
 
 
 @numba.njit(cache=True, nogil=True)
-def _mix(x: Any) -> Any:
+def mix(x: Any) -> Any:
     """Spread the bits of a 64-bit number (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -77,18 +77,18 @@ def _add(key: Any, character: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def _hash_texts(offsets: Any, characters: Any, seed: Any, keys: Any) -> None:
-    start = _mix(seed + np.uint64(0x9E3779B97F4A7C15))
+    start = mix(seed + np.uint64(0x9E3779B97F4A7C15))
     for i in range(keys.size):
         key = np.uint64(0xCBF29CE484222325) ^ start
         for j in range(offsets[i], offsets[i + 1]):
             key = _add(key, characters[j])
-        keys[i] = _mix(key + start)
+        keys[i] = mix(key + start)
 
 
 @numba.njit(cache=True, nogil=True)
 def _hash_numbers(numbers: Any, seed: Any, keys: Any) -> None:
     """Hash the digits of whole numbers; neighbours share all but the last two, and the hash of those they share."""
-    start = _mix(seed + np.uint64(0x9E3779B97F4A7C15))
+    start = mix(seed + np.uint64(0x9E3779B97F4A7C15))
     empty = np.uint64(0xCBF29CE484222325) ^ start
     ten, zero = np.uint64(10), np.uint64(ord("0"))
     digits = np.empty(20, np.uint8)
@@ -106,4 +106,4 @@ def _hash_numbers(numbers: Any, seed: Any, keys: Any) -> None:
             for j in range(n - 1, -1, -1):
                 shared = _add(shared, digits[j])
         key = _add(shared, zero + number // ten % ten) if number >= ten else shared
-        keys[i] = _mix(_add(key, zero + number % ten) + start)
+        keys[i] = mix(_add(key, zero + number % ten) + start)

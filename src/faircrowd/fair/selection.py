@@ -13,27 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import FaircrowdError
-from faircrowd.fair.keys import (
-    Cut,
-    Key,
-    Prices,
-    costs_of,
-    count_prices,
-    number_at,
-    own_totals,
-    place_of,
-    runs_between,
-    split_keys,
-    tied_at,
-    total_of,
-    totals_beside,
-    unit_of,
-)
+from faircrowd.fair.flips import price_of
+from faircrowd.fair.keys import Key, costs_of, split_keys, unit_of
+from faircrowd.fair.marks import Cut, own_totals, tied_at
 from faircrowd.fair.order import first_in_order
-from faircrowd.fair.sides import Side, bare_side, best_counts, make_window, price_of
-from faircrowd.fair.tally import from_units
+from faircrowd.fair.prices import Prices, count_prices, number_at, place_of, runs_between, total_of, totals_beside
+from faircrowd.fair.sides import Side, bare_side, make_window
 from faircrowd.fair.tasks import Population
 from faircrowd.fair.threshold import NEAR, Split, relaxed_split
+from faircrowd.fair.units import from_limbs
+from faircrowd.fair.whole import best_counts
 
 __all__ = ["Own", "Window", "coin_at", "cut_at", "find_window", "own_labels"]
 
@@ -85,10 +74,10 @@ def own_labels(tasks: Population, key: Key, *, by_cost: bool) -> Own:
     unit = unit_of(key)
     counts, gains, beliefs = tasks.reduce(own_totals, key, unit, by_cost, tasks.ties == "last")
     total = int(tasks.sizes.sum())
-    means = [float(p) for p in from_units(beliefs) / total]
+    means = [float(p) for p in from_limbs(beliefs) / total]
     rates = counts / tasks.sizes
     return Own(
-        counts, float(from_units(gains.sum(axis=0), unit)) / total, (means[0], means[1]), float(rates[1] - rates[0])
+        counts, float(from_limbs(gains.sum(axis=0), unit)) / total, (means[0], means[1]), float(rates[1] - rates[0])
     )
 
 
@@ -100,9 +89,10 @@ def find_window(tasks: Population, key: Key, own: Own, epsilon: float, *, whole:
     # Whole labels lie this far from the solution with a coin, as a rule: a task of the other group, and the square
     # root of all, over which what rounding costs and what moving the rates costs are alike.
     margins = 64 + 4 * math.sqrt(sizes.sum()) + 4 * sizes / sizes[::-1]
+    in_order = _sorted(tasks, prices, own, epsilon) if tasks.sorts else None
     while True:
-        if tasks.sorts:
-            runs = _sorted_runs(tasks, prices, own, epsilon, margins)
+        if in_order is not None:
+            runs = _cut_runs(in_order, prices, margins)
         else:
             runs = _gathered_runs(tasks, prices, *_narrowed(tasks, prices, epsilon, margins))
         found = _solved(tasks, prices.key, own, runs, epsilon, whole)
@@ -165,30 +155,39 @@ def _gathered_runs(tasks: Population, prices: Prices, low: int, high: int) -> li
     return found
 
 
-def _sorted_runs(
-    tasks: Population, prices: Prices, own: Own, epsilon: float, margins: NDArray[np.float64]
-) -> list[_Runs]:
-    """Find the runs of a window by a sort, which is faster where the tasks lie in memory."""
+class _Sorted(NamedTuple):
+    """Keys and costs of each group, rising, and the cost at which its labels change."""
+
+    keys: list[NDArray[np.float64]]
+    costs: list[NDArray[np.float64]]
+    at: list[float]
+
+
+def _sorted(tasks: Population, prices: Prices, own: Own, epsilon: float) -> _Sorted:
+    """Sort the tasks of each group, which is faster than to count where they lie in memory."""
     keys = tasks.gather(split_keys, prices.key)
-    costs, sides, total = [], [], float(tasks.sizes.sum())
-    for a in (0, 1):
-        keys[a].sort()
-        costs.append(costs_of(prices.key, keys[a]) if prices.key.is_odds else keys[a])
-        sides.append(bare_side(costs[a], int(own.counts[a]), total))
-    falls, rises = sides[prices.up], sides[1 - prices.up]
-    price = price_of(falls, rises, abs(own.signed_gap) - epsilon)[0]
-    found = []
-    for a, cost in enumerate(costs):
-        at = (-price if a == prices.up else price) / sides[a].share
-        low = int(np.searchsorted(cost, at)) - int(margins[a])
-        high = int(np.searchsorted(cost, at, side="right")) + int(margins[a])
+    for part in keys:
+        part.sort()
+    costs = [costs_of(prices.key, part) if prices.key.is_odds else part for part in keys]
+    total = float(tasks.sizes.sum())
+    sides = [bare_side(cost, int(own.counts[a]), total) for a, cost in enumerate(costs)]
+    price = price_of(sides[prices.up], sides[1 - prices.up], abs(own.signed_gap) - epsilon)[0]
+    return _Sorted(keys, costs, [(-price if a == prices.up else price) / sides[a].share for a in (0, 1)])
+
+
+def _cut_runs(found: _Sorted, prices: Prices, margins: NDArray[np.float64]) -> list[_Runs]:
+    """Cut the runs of a window out of what was sorted."""
+    runs = []
+    for keys, cost, at, margin in zip(*found, margins, strict=True):
+        low = int(np.searchsorted(cost, at)) - int(margin)
+        high = int(np.searchsorted(cost, at, side="right")) + int(margin)
         low = int(np.searchsorted(cost, cost[low] - 10 * NEAR)) if low > 0 else 0
         high = int(np.searchsorted(cost, cost[high] + 10 * NEAR, side="right")) if high < cost.size else cost.size
         limbs = np.zeros((1, 2), dtype=np.int64)
         total_of(cost[:low], unit_of(prices.key), limbs)
-        name, many = np.unique(keys[a][low:high], return_counts=True)
-        found.append(_Runs(name, many, (low, int(limbs[0, 0]), int(limbs[0, 1]))))
-    return found
+        name, many = np.unique(keys[low:high], return_counts=True)
+        runs.append(_Runs(name, many, (low, int(limbs[0, 0]), int(limbs[0, 1]))))
+    return runs
 
 
 def _solved(tasks: Population, key: Key, own: Own, runs: list[_Runs], epsilon: float, whole: bool) -> Window | None:

@@ -13,7 +13,8 @@ from faircrowd.fair.binary import best_labels, draw_law, sort_groups
 from faircrowd.fair.core import MOST, solve_core
 from faircrowd.fair.dual import margins, prices_of
 from faircrowd.fair.hashing import draw, task_keys
-from faircrowd.fair.keys import coin_labels, coin_law, cut_labels, make_key, own_law, own_marks
+from faircrowd.fair.keys import make_key
+from faircrowd.fair.marks import coin_labels, coin_law, cut_labels, own_law, own_marks
 from faircrowd.fair.objective import Gain, expected_f1, f1_bound, f1_gain
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.relaxed import Relaxed, solve_relaxed
@@ -194,9 +195,9 @@ def _solve_program(
         value = float((counts * atoms.gains).sum() / mass.sum())
         bound, solver, optimal = kept.bound, f"{solver}, then integer program", kept.bound - value <= 1e-9
     else:
-        atoms, counts = _rounded(problem, gain, atoms, relaxed, epsilon)
+        counts = _rounded(atoms, mass, relaxed, epsilon)
     apart = apart_from(atoms, mass, relaxed.multipliers, counts / atoms.mass[:, None])
-    where = np.searchsorted(atoms.keys, apart.keys)  # type: ignore[arg-type]
+    where = np.searchsorted(atoms.hashes, apart.hashes)  # type: ignore[arg-type]
     steps = steps_of(problem, gain, prices, apart, counts[where], random_state)
     labels = problem.emit(atom_labels, gain, prices, apart, steps, random_state)
     return Solved(labels, law, relaxed.multipliers, ties, gain, bound, relaxed.bound, optimal, solver)
@@ -241,17 +242,14 @@ def _tied_kinds(tasks: Tasks, gain: Gain) -> tuple[NDArray[np.int64], ...]:
     return (np.unique(np.column_stack([tasks.group[several], free[several], tied[several]]), axis=0),)
 
 
-def _rounded(
-    problem: Problem, gain: Gain, atoms: Atoms, relaxed: Relaxed, epsilon: float
-) -> tuple[Atoms, NDArray[np.int64]]:
+def _rounded(atoms: Atoms, mass: NDArray[np.float64], relaxed: Relaxed, epsilon: float) -> NDArray[np.int64]:
     """Round to whole counts; to those without a gap, if epsilon is less than a task and these are better."""
-    mass = problem.sizes.astype(np.float64)
     counts = round_counts(atoms, mass, relaxed, epsilon)
     if epsilon == 0 or epsilon * mass.min() >= 1 or atoms.rest is not None:
-        return atoms, counts
+        return counts
     even = round_counts(atoms, mass, solve_relaxed(atoms, mass, 0.0), 0.0)
     ranked = [(max(_gap(atoms, mass, c) - epsilon, _SAME), -float((c * atoms.gains).sum())) for c in (counts, even)]
-    return atoms, (counts if ranked[0] <= ranked[1] else even)
+    return counts if ranked[0] <= ranked[1] else even
 
 
 def _gap(atoms: Atoms, mass: NDArray[np.float64], counts: NDArray[np.int64]) -> float:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.atoms import Atoms, atom_keys
+from faircrowd.fair.atoms import Atoms, atom_hashes
 from faircrowd.fair.dual import best_of, margins
 from faircrowd.fair.hashing import draw
 from faircrowd.fair.objective import Gain
@@ -24,7 +24,7 @@ class Apart(NamedTuple):
 
     Attributes
     ----------
-    keys : ndarray of uint64
+    hashes : ndarray of uint64
         Their hashes, rising.
     widest : float
         No other task has labels as near to each other as this.
@@ -32,7 +32,7 @@ class Apart(NamedTuple):
         What part of each atom gets each label.
     """
 
-    keys: NDArray[np.uint64]
+    hashes: NDArray[np.uint64]
     widest: float
     shares: NDArray[np.float64]
 
@@ -41,10 +41,10 @@ def apart_from(
     atoms: Atoms, mass: NDArray[np.float64], multipliers: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> Apart:
     """Return the atoms whose shares are not those of the label of highest score."""
-    assert atoms.keys is not None  # noqa: S101 - only atoms of tasks with weights have none
+    assert atoms.hashes is not None  # noqa: S101 - only atoms of tasks with weights have none
     margin, best = margins(atoms, mass, multipliers)
     rows = np.flatnonzero(shares[np.arange(best.size), best] < 1.0)
-    return Apart(atoms.keys[rows], float(margin[rows].max(initial=-1.0)), shares[rows])
+    return Apart(atoms.hashes[rows], float(margin[rows].max(initial=-1.0)), shares[rows])
 
 
 def atom_law(tasks: Tasks, gain: Gain, prices: NDArray[np.float64], apart: Apart) -> NDArray[np.float64]:
@@ -119,11 +119,11 @@ def _apart(
     gains = gain.of(tasks.posterior)
     margin, best = best_of(gains, tasks.group, prices)
     rows = np.flatnonzero(margin <= apart.widest)
-    if not rows.size or not apart.keys.size:
+    if not rows.size or not apart.hashes.size:
         return best, rows[:0], rows[:0]
-    keys = atom_keys(gains[rows], tasks.group[rows])
-    place = np.minimum(np.searchsorted(apart.keys, keys), apart.keys.size - 1)
-    found = apart.keys[place] == keys
+    hashes = atom_hashes(gains[rows], tasks.group[rows])
+    place = np.minimum(np.searchsorted(apart.hashes, hashes), apart.hashes.size - 1)
+    found = apart.hashes[place] == hashes
     return best, rows[found], place[found]
 
 

@@ -1,10 +1,9 @@
 """Labels in numbers: how many there are of each, a group, and what they are worth.
 
-Sums of probabilities and gains are sums of integers (see :func:`faircrowd.fair.sides.limbs_of`), so that they are the
+Sums of probabilities and gains are sums of integers (:mod:`faircrowd.fair.units`), so that they are the
 same to the bit wherever the tasks lie; where tasks have weights they are ordinary sums.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numba
@@ -13,12 +12,10 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks import Tasks
+from faircrowd.fair.units import AT_ONCE, UNIT, carry, from_limbs, to_units, unit_for
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Tally", "add_labels", "from_units", "gain_unit", "weigh_labels"]
-
-_UNIT = 2.0**52
-_BLOCK = 1024
+__all__ = ["Tally", "add_labels", "gain_unit", "weigh_labels"]
 
 
 class Tally(NamedTuple):
@@ -48,8 +45,8 @@ class Tally(NamedTuple):
     def of(cls, sums: list[NDArray[np.int64]], gain: Gain) -> "Tally":
         """Read what ``add_labels`` added up."""
         counts, trust, beliefs, gained = sums
-        worth = from_units(gained, gain_unit(gain))
-        return cls(counts.astype(np.float64), counts, from_units(trust), from_units(beliefs), worth)
+        worth = from_limbs(gained, gain_unit(gain))
+        return cls(counts.astype(np.float64), counts, from_limbs(trust), from_limbs(beliefs), worth)
 
     @property
     def rates(self) -> NDArray[np.float64]:
@@ -103,17 +100,9 @@ def add_labels(tasks: Tasks, labels: Codes, n_groups: int, gain: Gain) -> tuple[
     return counts.sum(axis=0).reshape(n_groups, n_classes, n_classes), trust, beliefs, gained
 
 
-def from_units(limbs: NDArray[np.int64], unit: float = _UNIT) -> NDArray[np.float64]:
-    """Return the numbers that pairs of integers (the last axis) stand for."""
-    high, low = np.moveaxis(limbs.astype(object), -1, 0)  # of any size
-    whole = high * 2**26 + low
-    return np.asarray(whole / unit, dtype=np.float64)
-
-
 def gain_unit(gain: Gain) -> float:
     """Return how many units make a gain of one, if gains are added up as integers of 52 bits."""
-    largest = float(np.abs(gain.matrix).max() + np.abs(gain.offset).max())
-    return float(2.0 ** (52 - math.ceil(math.log2(largest)))) if largest > 0 else _UNIT
+    return unit_for(float(np.abs(gain.matrix).max() + np.abs(gain.offset).max()))
 
 
 def weigh_labels(
@@ -140,44 +129,31 @@ def _count(group: Any, own: Any, labels: Any, n_classes: int, counts: Any) -> No
 
 
 @numba.njit(cache=True, nogil=True)
-def _units(number: float, unit: float) -> Any:
-    return np.int64(math.floor(number * unit + 0.5))
-
-
-@numba.njit(cache=True, nogil=True)
-def _move(sums: Any, limbs: Any) -> None:
-    for k in range(sums.size):
-        limbs[k, 0] += sums[k] >> 26
-        limbs[k, 1] += sums[k] & (2**26 - 1)
-        sums[k] = 0
-
-
-@numba.njit(cache=True, nogil=True)
 def _trust(posterior: Any, labels: Any, trust: Any) -> None:
     sums = np.zeros(posterior.shape[1], np.int64)
-    for start in range(0, labels.size, _BLOCK):
-        for i in range(start, min(start + _BLOCK, labels.size)):
-            sums[labels[i]] += np.int64(posterior[i, labels[i]] * _UNIT + 0.5)
-        _move(sums, trust)
+    for start in range(0, labels.size, AT_ONCE):
+        for i in range(start, min(start + AT_ONCE, labels.size)):
+            sums[labels[i]] += to_units(posterior[i, labels[i]], UNIT)
+        carry(sums, trust)
 
 
 @numba.njit(cache=True, nogil=True)
 def _believe(posterior: Any, beliefs: Any) -> None:
     sums = np.zeros(posterior.shape[1], np.int64)
-    for start in range(0, posterior.shape[0], _BLOCK):
-        for i in range(start, min(start + _BLOCK, posterior.shape[0])):
+    for start in range(0, posterior.shape[0], AT_ONCE):
+        for i in range(start, min(start + AT_ONCE, posterior.shape[0])):
             for k in range(posterior.shape[1]):
-                sums[k] += np.int64(posterior[i, k] * _UNIT + 0.5)
-        _move(sums, beliefs)
+                sums[k] += to_units(posterior[i, k], UNIT)
+        carry(sums, beliefs)
 
 
 @numba.njit(cache=True, nogil=True)
 def _gained(posterior: Any, labels: Any, matrix: Any, offset: Any, unit: float, limbs: Any) -> None:
     sums = np.zeros(1, np.int64)
-    for start in range(0, labels.size, _BLOCK):
-        for i in range(start, min(start + _BLOCK, labels.size)):
+    for start in range(0, labels.size, AT_ONCE):
+        for i in range(start, min(start + AT_ONCE, labels.size)):
             gain = offset[labels[i]]
             for k in range(matrix.shape[0]):
                 gain += posterior[i, k] * matrix[k, labels[i]]
-            sums[0] += _units(gain, unit)
-        _move(sums, limbs)
+            sums[0] += to_units(gain, unit)
+        carry(sums, limbs)

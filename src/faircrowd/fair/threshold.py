@@ -17,7 +17,8 @@ walk outward from its maximum, until the bound falls below the best labelling fo
 
 from typing import NamedTuple
 
-from faircrowd.fair.sides import SLACK, Side, new_cache, price_of, rank_of, rate_of, value_of
+from faircrowd.fair.flips import price_of
+from faircrowd.fair.sides import SLACK, Side, new_cache, rank_of, rate_of, value_of
 
 __all__ = ["NEAR", "SLACK", "Split", "relaxed_split", "tied_part"]
 
