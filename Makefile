@@ -34,6 +34,7 @@ $(DEV): $(APP)
 demo: $(APP)
 	@$(BIN)/faircrowd demo
 
+# Three processes on two cores: browsers and Spark wait a lot.
 test: $(DEV)
 	@$(BIN)/python -m pytest -n 3 --dist loadfile
 

@@ -12,7 +12,17 @@ from faircrowd.cli.engines import Engine
 from faircrowd.cli.options import METHODS
 from faircrowd.errors import InputError, OptionError
 
-__all__ = ["Fitted", "fit_votes", "guard", "make_labels_fair", "make_model", "read_table", "run_options"]
+__all__ = [
+    "Fitted",
+    "check_options",
+    "fit_votes",
+    "guard",
+    "make_labels_fair",
+    "make_model",
+    "method_name",
+    "read_table",
+    "run_options",
+]
 
 _TAUGHT = ("bayes", "gold-majority")
 """Methods that cannot do without known labels."""
@@ -57,7 +67,7 @@ def fit_votes(
 
     check_choice("--method", method, METHODS)
     learned = gold or (truth if method in _TAUGHT else None)
-    _check_options(method, tasks, group, truth, gold, by_group)
+    check_options(method, tasks, group, truth, gold, by_group)
     engine = (engine or Engine()).settled(console, votes)
     engine.clear_up(console)
     with console.waiting(f"reading {votes}"):
@@ -136,6 +146,11 @@ def make_model(method: str, settings: dict[str, Any]) -> Any:
     return model.set_params(**settings)
 
 
+def method_name(model: Any, method: str) -> str:
+    """Return what a summary calls a method."""
+    return f"{method} by group" if model.get_params().get("by_group") else method
+
+
 def make_labels_fair(model: Any, options: dict[str, Any]) -> Any:
     """Return fair labels from a fitted model, as the options ask for."""
     from faircrowd.fair.estimator import from_posterior
@@ -156,9 +171,10 @@ def guard(out: Path, names: Iterable[str], *inputs: Path | None) -> None:
                 raise OptionError(f"--out {out} would overwrite the input {given}; choose another place.")
 
 
-def _check_options(
+def check_options(
     method: str, tasks: Path | None, group: list[str] | None, truth: str | None, gold: str | None, by_group: bool
 ) -> None:
+    """Raise if options of a command do not fit its method, or each other."""
     if method in _TAUGHT and gold is None and truth is None:
         raise OptionError(f"--method {method} learns from known labels; give --tasks FILE --gold COLUMN.")
     if gold is not None and method not in (*_TAUGHT, "dawid-skene", "one-coin"):

@@ -5,14 +5,14 @@ from typing import Any
 
 from faircrowd._checks import check_choice
 from faircrowd.cli.console import Console
-from faircrowd.cli.fitting import Fitted, make_model, run_options
+from faircrowd.cli.fitting import check_options, make_model, method_name, run_options
+from faircrowd.cli.writing import FAIR, MODEL, SPARK_LABELS
 from faircrowd.cli.writing import FILES as RUN_FILES
-from faircrowd.errors import InputError, OptionError
+from faircrowd.errors import InputError
 
 __all__ = ["FILES", "aggregate_in_spark"]
 
-LABELS = "labels.parquet"
-FILES = ("rule.json", "certificate.json", "model.json", "model.npz", "summary.json")
+FILES = (*FAIR, *MODEL, "summary.json")
 METHODS = ("majority", "wawa", "dawid-skene", "one-coin", "bayes")
 
 
@@ -42,13 +42,8 @@ def aggregate_in_spark(
     from faircrowd.report import OutputFolder, fair_lines
 
     check_choice("--method in Spark", method, METHODS)
-    if method == "bayes" and gold is None:
-        raise OptionError("--method bayes learns from known labels; give --gold COLUMN.")
-    if gold is not None and method in ("majority", "wawa"):
-        raise OptionError(f"--method {method} does not learn from known labels; leave --gold out.")
     check_choice("--on-duplicate", reading.get("on_duplicate"), ("last", "first", "all", "error"))
-    if by_group and not group:
-        raise OptionError("--by-group needs --group COLUMN.")
+    check_options(method, tasks or votes, group, None, gold, by_group)  # known labels may stand among the votes
     model = make_model(method, {**settings, **({"by_group": True} if by_group else {})})
     with console.waiting("starting Spark"):
         session = spark_session(master, **{"spark.ui.showConsoleProgress": "false"})
@@ -65,7 +60,7 @@ def aggregate_in_spark(
         raise InputError(f"{votes} has fewer than two workers or classes; a consensus needs at least two of each.")
     with console.rounds(method):
         model.fit(table, *([gold] if gold else []))
-    problem: Any = SparkProblem(model.posterior_, table)
+    problem: Any = SparkProblem(model.posterior_)
     result, labels = None, problem.own_labels()
     if fair is not None:
         with console.waiting("making the labels fair"):
@@ -74,7 +69,7 @@ def aggregate_in_spark(
             labels = result.solved.labels
     options = run_options(votes, tasks, group, None, gold, method, reading, model)
     options |= {"engine": "spark", "master": master, **(fair or {})}
-    summary = _summary(Fitted(model, None, False, options), problem, labels, method)
+    summary = _summary(model, problem, labels, method, options)
     with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
         folder.forget(*RUN_FILES)  # also those of a run in memory, which would be of other labels
         folder.write_json("summary.json", summary.to_dict())
@@ -83,26 +78,27 @@ def aggregate_in_spark(
         if result is not None:
             folder.write_text("rule.json", result.rule.to_json() + "\n")
             folder.write_json("certificate.json", result.certificate.to_dict())
-        write_parquet(problem.table(labels), out / LABELS)
-        files = [LABELS, *(file for file in FILES if file in folder.names)]
+        write_parquet(problem.table(labels), out / SPARK_LABELS)
+        files = [SPARK_LABELS, *(file for file in FILES if file in folder.names)]
     more = {} if result is None else {"certificate": result.certificate.to_dict()}
     lines = [] if result is None else fair_lines(result.certificate)
-    console.summary(summary, table.report.lines(), f"{out}/{', '.join(files)}", lines, out=str(out), **more)
+    console.summary(summary, table.notes(), f"{out}/{', '.join(files)}", lines, out=str(out), **more)
     table.close()
 
 
-def _summary(fitted: Fitted, problem: Any, labels: Any, method: str) -> Any:
+def _summary(model: Any, problem: Any, labels: Any, method: str, options: dict[str, Any]) -> Any:
+    from faircrowd import __version__
     from faircrowd.report.summary import Summary, group_facts
     from faircrowd.votes.naming import value_names
 
-    model, votes = fitted.model, problem.votes
+    votes = problem.votes
     tally = problem.tally(labels)
     counts = tally.tasks.sum(axis=1)
     names = value_names(problem.classes)
     shares = counts.sum(axis=0) / counts.sum()
     grouped = {} if votes.groups is None else group_facts(counts, value_names(votes.groups), names)
     return Summary(
-        method=f"{method} by group" if model.get_params().get("by_group") else method,
+        method=method_name(model, method),
         rows=votes.report.to_dict(),
         votes=votes.n_votes,
         tasks=votes.n_tasks,
@@ -112,13 +108,7 @@ def _summary(fitted: Fitted, problem: Any, labels: Any, method: str) -> Any:
         converged=getattr(model, "converged_", None),
         agreement=problem.agreement(labels),
         class_shares=dict(zip(names, map(float, shares), strict=True)),
-        options=fitted.options,
-        version=_version(),
+        options=options,
+        version=__version__,
         **grouped,
     )
-
-
-def _version() -> str:
-    from faircrowd import __version__
-
-    return __version__

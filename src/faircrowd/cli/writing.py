@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from faircrowd.cli.console import Console
-from faircrowd.cli.fitting import Fitted, make_labels_fair
+from faircrowd.cli.fitting import Fitted, make_labels_fair, method_name
 from faircrowd.errors import InputError
 
 __all__ = [
     "CHECKPOINT",
     "FILES",
+    "SPARK_LABELS",
     "audit_of",
     "draw",
     "fill_folder",
@@ -29,6 +30,8 @@ FAIR = ("rule.json", "certificate.json")
 PAGE = ("report.html",)
 FILES = (*ALWAYS, *MODEL, *FAIR, *PAGE, "evidence.json")
 """What a run may write."""
+SPARK_LABELS = "labels.parquet"
+"""The folder of labels that a run in Spark writes in place of labels.csv."""
 CHECKPOINT = "checkpoint.npz"
 """Where a run keeps its rounds until its files are written."""
 
@@ -71,7 +74,7 @@ def tell_run(console: Console, fitted: Fitted, fair: Any, *, story: bool = True)
 
     model, options = fitted.model, fitted.options
     table, posterior, method = model.votes_, model.posterior_, options["method"]
-    name = f"{method} by group" if model.get_params().get("by_group") else method
+    name = method_name(model, method)
     labels = None if fair is None else fair.solved.labels
     summary = summarise(name, model, table, posterior, fitted.truth, options, in_sample=fitted.in_sample, fair=labels)
     audit = workers = told = None
@@ -106,7 +109,7 @@ def fill_folder(
     fair, model, options = run.fair, run.fitted.model, run.fitted.options
     table, posterior = model.votes_, model.posterior_
     labels = None if fair is None else fair.solved.labels
-    folder.forget(*FILES)
+    folder.forget(*FILES, SPARK_LABELS)
     why = None if fair is None else Reasons(fair).columns
     folder.write_csv("labels.csv", label_tables(table, posterior, labels, why))
     used = posterior.label_codes if labels is None else labels

@@ -12,7 +12,7 @@ from faircrowd.engines.spark_codes import coding_of, union, with_codes
 from faircrowd.engines.spark_jobs import collected, told
 from faircrowd.engines.spark_rows import facts_of, packed, summary_of, whole_rows
 from faircrowd.errors import DataWarning, FaircrowdError, InputError, OptionError
-from faircrowd.votes.alike import alike_line
+from faircrowd.votes.alike import notes_on
 from faircrowd.votes.frames import find_column
 from faircrowd.votes.report import VotesReport
 from faircrowd.votes.style import Style
@@ -141,6 +141,10 @@ class SparkVotes:
                 "Give spark_votes a path to keep the blocks in."
             )
 
+    def notes(self) -> list[str]:
+        """Say what became of the rows, and which labels or groups look alike, as a VoteTable does."""
+        return notes_on(self.report, self.classes, self.groups)
+
     def close(self) -> None:
         """Let Spark forget the blocks that it keeps."""
         self.stored.unpersist()
@@ -255,11 +259,7 @@ def spark_votes(
         stored.unpersist()
         raise
     report = VotesReport(rows_read, missing, summary.repeated, on_missing, on_duplicate)
-    alike = [alike_line("labels", label_codes.vocabulary), None if groups is None else alike_line("groups", groups)]
-    for line in (*report.lines(), *alike):
-        if line is not None:
-            warn(line, DataWarning)
-    return SparkVotes(
+    made = SparkVotes(
         stored=stored,
         task_type=votes.schema["task"].dataType,
         no_ids=summary.no_ids,
@@ -273,3 +273,6 @@ def spark_votes(
         partitions=partitions,
         report=report,
     )
+    for line in made.notes():
+        warn(line, DataWarning)
+    return made

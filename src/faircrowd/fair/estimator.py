@@ -193,7 +193,7 @@ def from_posterior(posterior: Any, votes: Any) -> Any:
     if not isinstance(posterior, Posterior):
         from faircrowd.fair.spark import SparkProblem
 
-        return SparkProblem(posterior, votes)
+        return SparkProblem(posterior)
     has_odds = posterior.is_log and len(posterior.classes) == 2
     return Problem(
         tasks=posterior.tasks,

@@ -59,7 +59,6 @@ class SparkProblem:
     """
 
     posterior: SparkPosterior
-    votes: Any
     weights: None = None
 
     @property
@@ -70,7 +69,7 @@ class SparkProblem:
     @property
     def groups(self) -> Vocabulary:
         """The groups; without any, all tasks are of one."""
-        return Vocabulary.of(["all"]) if self._coded.groups is None else self._coded.groups
+        return Vocabulary.of(["all"]) if self.votes.groups is None else self.votes.groups
 
     @property
     def ties(self) -> str:
@@ -90,7 +89,7 @@ class SparkProblem:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of tasks of each group."""
-        return np.asarray(self._coded.tasks_per_group)
+        return np.asarray(self.votes.tasks_per_group)
 
     @property
     def sorts(self) -> bool:
@@ -156,7 +155,7 @@ class SparkProblem:
         return self.emit(_own)
 
     @property
-    def _coded(self) -> Any:
+    def votes(self) -> Any:
         """The votes in the codes of the model that scores them: those of new tasks have other workers and groups."""
         return self.posterior.scores.votes
 
@@ -164,7 +163,7 @@ class SparkProblem:
     def _engine(self) -> Any:
         from faircrowd.engines.spark import SparkEngine
 
-        return SparkEngine(self._coded, by_group=True, gold=self.posterior.scores.view.with_gold)
+        return SparkEngine(self.votes, by_group=True, gold=self.posterior.scores.view.with_gold)
 
     @cached_property
     def _scoring(self) -> _Scoring:
@@ -200,7 +199,7 @@ def apply_rule(
     if votes.groups is None:
         raise InputError("The rule goes by group; give sensitive_features for these tasks.")
     posterior: Any = model._predicted(votes, None)
-    return rule.predict_problem(SparkProblem(posterior, votes), unknown)
+    return rule.predict_problem(SparkProblem(posterior), unknown)
 
 
 def _named(kernel: Callable[..., Any], parameters: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:

@@ -7,9 +7,10 @@ from typing import Any
 
 from faircrowd._checks import few
 from faircrowd.votes.naming import value_name
+from faircrowd.votes.report import VotesReport
 from faircrowd.votes.vocabulary import Vocabulary
 
-__all__ = ["alike_line", "looks"]
+__all__ = ["alike_line", "looks", "notes_on"]
 
 _MOST = 100_000
 """More values than these are no classes that people chose, and are not compared."""
@@ -45,6 +46,12 @@ def alike_line(what: str, vocabulary: Vocabulary) -> str | None:
     names = map(ascii, pairs[0]) if how == _LETTERS else (few([one]), few([other]))
     more = f" (and {len(pairs) - 1:,} more such pairs)" if len(pairs) > 1 else ""
     return f"{what} {' and '.join(names)} differ only by {how}{more}; they count as two"
+
+
+def notes_on(report: VotesReport, classes: Vocabulary, groups: Vocabulary | None) -> list[str]:
+    """Say what became of the rows of votes, and which labels or groups look alike; empty if there is nothing to say."""
+    alike = [alike_line("labels", classes), None if groups is None else alike_line("groups", groups)]
+    return [*report.lines(), *(line for line in alike if line is not None)]
 
 
 def looks(value: Any) -> str:

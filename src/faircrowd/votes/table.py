@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.errors import InputError
-from faircrowd.votes.alike import alike_line
+from faircrowd.votes.alike import notes_on
 from faircrowd.votes.encode import keep_used
 from faircrowd.votes.layout import Grouped, moved, places_by_task, repeated_votes, sort_inside_tasks, sort_repeated
 from faircrowd.votes.pages import release
@@ -100,10 +100,7 @@ class VoteTable:
 
     def notes(self) -> list[str]:
         """Say what became of the rows, and which labels or groups look alike; empty if there is nothing to say."""
-        alike = [alike_line("labels", self.classes)]
-        if self.groups is not None:
-            alike.append(alike_line("groups", self.groups))
-        return [*self.report.lines(), *(line for line in alike if line is not None)]
+        return notes_on(self.report, self.classes, self.groups)
 
     def with_groups(self, groups: Vocabulary, group: Codes) -> "VoteTable":
         """Return the table with the sensitive group of each task."""
