@@ -1,8 +1,10 @@
 """Fixtures that many tests share."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,16 @@ settings.load_profile("faircrowd")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Drop compiled kernels that are older than any kernel's source: numba looks at the file of the caller alone."""
-    if hasattr(config, "workerinput"):  # another process has seen to it
+    """Give the run a temporary folder of its own, and drop kernels that are older than any kernel's source.
+
+    What other runs on the machine left must not be found by this one. Numba looks at the file of the caller alone.
+    """
+    if hasattr(config, "workerinput"):  # the process that started this one has seen to it
         return
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # folders of tests stay where they were
+    own = tempfile.mkdtemp(prefix="tests-of-faircrowd-")
+    os.environ["TMPDIR"] = tempfile.tempdir = own
+    config.add_cleanup(lambda: shutil.rmtree(own, ignore_errors=True))
     folder = Path(package.__file__).parent
     sources = [path for path in folder.rglob("*.py") if "numba.njit" in path.read_text(encoding="utf-8")]
     newest = max(path.stat().st_mtime for path in sources)

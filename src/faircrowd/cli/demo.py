@@ -106,7 +106,9 @@ def _program() -> str:
     """Return how this program was called, so that the line it proposes works as it stands."""
     called = sys.argv[0]
     found = shutil.which("faircrowd")
-    if os.path.basename(called) != "faircrowd" or (found and os.path.samefile(found, called)):
+    if os.path.basename(called) != "faircrowd" or not os.path.exists(called):
+        return "faircrowd"
+    if found and os.path.samefile(found, called):
         return "faircrowd"
     return shlex.quote(os.path.relpath(called))
 
