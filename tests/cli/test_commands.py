@@ -370,8 +370,10 @@ def test_gold_teaches(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     assert not summary["accuracy_in_sample"]
 
 
-def test_an_input_is_not_overwritten(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
-    votes = tmp_path / "labels.csv"
+@pytest.mark.parametrize("name", ["labels.csv", "labels.parquet", "labels.parquet/part.csv"])
+def test_an_input_is_not_overwritten(name: str, crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    votes = tmp_path / name
+    votes.parent.mkdir(exist_ok=True)
     votes.write_bytes((crowd / "votes.csv").read_bytes())
     code, _, err = faircrowd("aggregate", votes, "--out", tmp_path)
     assert code == 2

@@ -3,6 +3,8 @@
 import csv
 import errno
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 
 import faircrowd as fc
 from faircrowd.errors import DataWarning, FileError
-from faircrowd.report import OutputFolder, label_tables, labels_table, summarise, workers_table
+from faircrowd.report import OutputFolder, label_tables, labels_table, publish, summarise, workers_table
 from faircrowd.report.reasons import Reasons
 
 TABLE = pa.table({"task": [1, 2], "label": ["a", "b"]})
@@ -107,6 +109,74 @@ def test_folders_of_others_are_not_removed(tmp_path: Path) -> None:
     (tmp_path / "run" / "theirs.txt").write_text("x")
     folder.__exit__(ValueError, ValueError("no"), None)
     assert tree(tmp_path) == ["run", "run/theirs.txt"]
+
+
+def write_folder(out: Path, error: BaseException | None = None) -> None:
+    with OutputFolder(out) as folder:
+        folder.forget("labels.csv", "stale")
+        path = folder.new_folder("labels.parquet")
+        path.mkdir()
+        (path / "new").write_text("new")
+        folder.write_json("summary.json", None)
+        if error is not None:
+            raise error
+
+
+@pytest.mark.parametrize("others", [(), ("mine",)])
+def test_a_folder_appears_with_the_files(
+    others: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, but beside a folder that is not ours: that cannot be in two places."""
+    exchange, exchanged = publish._exchange, list[bool]()
+    monkeypatch.setattr(publish, "_exchange", lambda *paths: exchanged.append(exchange(*paths)) or exchanged[-1])
+    out = tmp_path / "run"
+    for name in ("labels.parquet", "stale", *others):
+        (out / name).mkdir(parents=True)
+        (out / name / "old").write_text("old")
+    (out / "notes.txt").write_text("mine")
+    before = tree(out)
+    with pytest.raises(ValueError, match="no"):
+        write_folder(out, ValueError("no"))
+    assert tree(out) == before
+    write_folder(out)
+    theirs = [path for name in others for path in (name, f"{name}/old")]
+    assert tree(tmp_path / "run") == [
+        "labels.parquet", "labels.parquet/new", *theirs, "notes.txt", "summary.json"
+    ]  # fmt: skip
+    assert tree(tmp_path)[0] == "run"
+    assert exchanged == ([] if others or sys.platform != "linux" else [True])
+
+
+def test_a_folder_in_the_place_of_a_file_and_alone(tmp_path: Path) -> None:
+    (tmp_path / "labels.parquet").write_text("old")
+    for _ in range(2):  # over a file, then over a folder
+        with OutputFolder(tmp_path) as folder:
+            folder.new_folder("labels.parquet").mkdir()
+        assert tree(tmp_path) == ["labels.parquet"]
+
+
+def test_moves_are_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "labels.parquet").mkdir()
+    (tmp_path / "labels.parquet" / "old").write_text("old")
+    rename = os.rename
+
+    def full(old: Path, new: Path) -> None:
+        if Path(new) == tmp_path / "summary.json":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        rename(old, new)
+
+    monkeypatch.setattr(publish, "_exchange", lambda *_: False)
+    monkeypatch.setattr(publish.os, "rename", full)
+    with pytest.raises(FileError, match="No space left on device"):
+        write_folder(tmp_path)
+    assert tree(tmp_path) == ["labels.parquet", "labels.parquet/old"]
+
+
+def test_others_may_pass_to_a_folder_that_waits(tmp_path: Path) -> None:
+    with OutputFolder(tmp_path / "run") as folder:
+        path = folder.new_folder("labels.parquet")
+        path.mkdir()
+        assert all(place.stat().st_mode & 0o1 for place in (path.parent, path.parent.parent))
 
 
 @pytest.mark.parametrize(

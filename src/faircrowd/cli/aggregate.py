@@ -10,7 +10,7 @@ from faircrowd.cli import options as opt
 from faircrowd.cli.console import Console
 from faircrowd.cli.engines import Engine
 from faircrowd.cli.fitting import fit_votes, guard, make_labels_fair
-from faircrowd.cli.writing import FILES, write_run
+from faircrowd.cli.writing import FILES, SPARK_LABELS, write_run
 from faircrowd.errors import OptionError
 
 __all__ = ["aggregate"]
@@ -61,7 +61,7 @@ def aggregate(
     as_json: opt.AsJson = False,
 ) -> None:
     """Merge the votes in a file into one label per task; with --epsilon, into fair labels."""
-    guard(out, FILES, votes, tasks)
+    guard(out, (*FILES, SPARK_LABELS), votes, tasks)
     check_choice("--objective", objective, ("accuracy", "f1"))
     check_choice("--decision", decision, ("deterministic", "randomized"))
     if epsilon is not None:

@@ -163,11 +163,13 @@ def make_labels_fair(model: Any, options: dict[str, Any]) -> Any:
 
 
 def guard(out: Path, names: Iterable[str], *inputs: Path | None) -> None:
-    """Raise if an output file would take the place of an input."""
+    """Raise if an output would take the place of an input, or of a folder that it lies in."""
     for given in inputs:
         for name in names:
             target = out / name
-            if given is not None and target.exists() and given.exists() and os.path.samefile(target, given):
+            if given is None or not (target.exists() and given.exists()):
+                continue
+            if os.path.samefile(target, given) or target.resolve() in given.resolve().parents:
                 raise OptionError(f"--out {out} would overwrite the input {given}; choose another place.")
 
 

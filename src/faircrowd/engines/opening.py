@@ -1,5 +1,7 @@
 """Which engine serves which votes."""
 
+import os
+import shutil
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from faircrowd.votes.vocabulary import Codes
 if TYPE_CHECKING:
     from faircrowd.engines.spark_votes import SparkVotes
 
-__all__ = ["engine_of", "gold_of", "in_spark", "local_votes", "spark_session", "votes_of"]
+__all__ = ["check_spark", "engine_of", "gold_of", "in_spark", "local_votes", "spark_session", "votes_of"]
 
 
 def in_spark(data: Any) -> bool:
@@ -67,6 +69,15 @@ def engine_of(votes: "VoteTable | SparkVotes", *, by_group: bool = False, gold: 
     return SparkEngine(votes, by_group=by_group, gold=gold is not None)
 
 
+def check_spark(master: str | None) -> None:
+    """Raise with advice where Spark or Java is not installed."""
+    if find_spec("pyspark") is None:
+        raise OptionError("Spark is not installed; pip install 'faircrowd[spark]', and Java 17.")
+    is_server = master is not None and master.startswith("sc://")
+    if not (is_server or shutil.which("java") or os.environ.get("JAVA_HOME")):
+        raise OptionError("Java was not found; Spark needs Java 17 or later on the PATH, or JAVA_HOME.")
+
+
 def spark_session(master: str | None = None, **settings: str) -> Any:
     """Return a session of Spark; raise with advice where Spark or Java is not installed.
 
@@ -76,8 +87,7 @@ def spark_session(master: str | None = None, **settings: str) -> Any:
         ``local[2]``, ``spark://host:7077``, or ``sc://host:15002`` for Spark Connect. By default the session that
         there is, or what Spark's own settings name.
     """
-    if find_spec("pyspark") is None:
-        raise OptionError("Spark is not installed; pip install 'faircrowd[spark]', and Java 17.")
+    check_spark(master)
     from faircrowd.engines.spark_jobs import opened
 
     return opened(master, settings)

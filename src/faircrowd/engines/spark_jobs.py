@@ -2,13 +2,12 @@
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from faircrowd.errors import FaircrowdError, OptionError
+from faircrowd.errors import FaircrowdError
 
 __all__ = ["collected", "opened", "told"]
 
@@ -21,13 +20,10 @@ def opened(master: str | None, settings: dict[str, Any]) -> Any:
     """Return a session of Spark on a master, or on the server of Spark Connect (``sc://``)."""
     from pyspark.sql import SparkSession
 
-    remote = master is not None and master.startswith("sc://")
-    if not remote and not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        raise OptionError("Java was not found; Spark needs Java 17 or later on the PATH, or JAVA_HOME.")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.config(map=settings)
     if master is not None:
-        builder = builder.remote(master) if remote else builder.master(master)
+        builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
     with told(f"Spark did not start on {master or 'its default master'}"):
         return builder.getOrCreate()
 

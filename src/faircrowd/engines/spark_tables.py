@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,20 +90,11 @@ def label_table(rows: Any, classes: Vocabulary, groups: Vocabulary | None) -> "D
 
 
 def write_parquet(frame: "DataFrame", path: Path) -> None:
-    """Write a frame as a folder of Parquet files, whole or not at all; the folder must be one that executors reach."""
-    new, old = (path.with_name(f".{path.name}.{os.getpid()}{ending}") for ending in ("", ".old"))
-    try:
-        with told(f"Spark could not write {path}"), _capitals(frame):
-            frame.write.mode("overwrite").parquet(new.absolute().as_uri())
-        if not new.exists():
-            raise FileError(f"Executors wrote {path} to a disk of their own; choose a folder that all of them share.")
-        if path.exists():  # moved, not removed: a process that is killed must not leave a part of it
-            path.rename(old)
-        new.rename(path)
-    finally:
-        for folder in (new, old):
-            shutil.rmtree(folder, ignore_errors=True)
-        old.unlink(missing_ok=True)  # it may have been a file
+    """Write a frame as a folder of Parquet files, in place of what is there; executors must reach that place."""
+    with told(f"Spark could not write {path.name}"), _capitals(frame):
+        frame.write.mode("overwrite").parquet(path.absolute().as_uri())
+    if not path.exists():
+        raise FileError(f"Executors wrote {path.name} to a disk of their own; choose a folder that all of them share.")
 
 
 @contextmanager

@@ -95,8 +95,8 @@ class OutputFolder:
             raise self._failed(error) from None
 
     def _publish(self) -> None:
-        for name in self._pending:
-            if (self.path / name).is_dir():
+        for name, path in self._pending.items():
+            if path.is_file() and (self.path / name).is_dir():
                 raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
         publish(self._files, self.path, self._pending, self._stale, PREFIX)
         written.append(self.path)
@@ -111,7 +111,7 @@ class OutputFolder:
         return FileError(f"{self.path} cannot be written: {why}.")
 
     def forget(self, *names: str) -> None:
-        """Remove these files of an older run when the new ones appear, unless they are among them."""
+        """Remove these files and folders of an older run when the new ones appear, unless they are among them."""
         self._stale.update(names)
 
     def write_json(self, name: str, value: Any) -> None:
@@ -146,9 +146,18 @@ class OutputFolder:
             if writer is not None:
                 writer.close()
 
+    def new_folder(self, name: str) -> Path:
+        """Return where someone else is to write a folder; it appears with the files, in place of an old one.
+
+        Executors of Spark may be of another user: they may pass through the folder where all waits.
+        """
+        assert self._scratch is not None  # noqa: S101 - the folder is open
+        self._scratch.path.chmod(0o711)
+        return self._new(name)
+
     @property
     def names(self) -> list[str]:
-        """The files written so far."""
+        """The files and folders written so far."""
         return list(self._pending)
 
     def waiting(self, name: str) -> Path:

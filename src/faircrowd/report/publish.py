@@ -1,4 +1,4 @@
-"""Files that wait take their places: all at one moment where the system can, else one by one and undone on failure."""
+"""What waits takes its place: all at one moment where the system can, else one by one and undone on failure."""
 
 import ctypes
 import os
@@ -16,11 +16,13 @@ _EXCHANGE = 2  # RENAME_EXCHANGE
 
 
 def publish(files: Path, out: Path, names: Iterable[str], stale: Iterable[str], prefix: str) -> None:
-    """Move files into a folder, and remove others of it.
+    """Move files and folders into a folder, and remove others of it.
 
-    On Linux the folder as a whole is exchanged for one with the new files, so that whoever looks, and whenever the
-    process is killed, finds the old files or the new ones. Other files of the folder are in both. This cannot be done
-    where the folder has folders in it, is the current one or a mount, or where the one above it cannot be written.
+    On Linux the folder as a whole is exchanged for one with what is new, so that whoever looks, and whenever the
+    process is killed, finds all that is old or all that is new. Other files of the folder are in both, as links. A
+    folder cannot be in two places, so this cannot be done where there are others than those replaced or removed: they
+    stay where they are, and what is new is moved one by one. Nor can it be done where the folder is the current one or
+    a mount, or where the one above it cannot be written.
 
     Parameters
     ----------
@@ -28,9 +30,9 @@ def publish(files: Path, out: Path, names: Iterable[str], stale: Iterable[str], 
         The folder where they wait, in a ``Scratch`` in ``out``.
     out : Path
     names : iterable of str
-        The files to move.
+        The files and folders to move.
     stale : iterable of str
-        The files to remove, if they are there.
+        Those to remove, if they are there.
     prefix : str
         How folders of a process begin.
     """
@@ -38,7 +40,9 @@ def publish(files: Path, out: Path, names: Iterable[str], stale: Iterable[str], 
     for name in names:
         _sync(files / name)
     gone = [name for name in sorted(set(stale) - set(names)) if os.path.lexists(place / name)]
-    if len(names) + len(gone) < 2 or not _exchanged(files, place, {*names, *gone}, prefix):
+    if len(names) == 1 and not gone and (files / names[0]).is_file():
+        os.replace(files / names[0], place / names[0])
+    elif (names or gone) and not _exchanged(files, place, {*names, *gone}, prefix):
         _move(files, place, names, gone)
 
 
@@ -51,7 +55,7 @@ def _exchanged(files: Path, place: Path, changed: set[str], prefix: str) -> bool
     try:
         seen = {entry.name: entry.is_dir(follow_symlinks=False) for entry in os.scandir(place)}
         del seen[files.parent.name]
-        if any(seen.values()):
+        if any(is_folder for name, is_folder in seen.items() if name not in changed):
             return False
         beside = Scratch(place.parent, prefix)
         for name in seen.keys() - changed:
@@ -83,10 +87,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _move(files: Path, place: Path, names: list[str], gone: list[str]) -> None:
-    """Move files one by one; after an error all old ones are back."""
-    if len(names) == 1 and not gone:
-        os.replace(files / names[0], place / names[0])
-        return
+    """Move what is new one by one; after an error all that is old is back."""
     old, placed = files.parent / "old", list[str]()
     old.mkdir()
     try:
@@ -98,13 +99,14 @@ def _move(files: Path, place: Path, names: list[str], gone: list[str]) -> None:
                 placed.append(name)
     except BaseException:
         for name in placed:
-            (place / name).unlink()
+            os.rename(place / name, files / name)
         for name in os.listdir(old):
             os.rename(old / name, place / name)
         raise
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file is on the disk: one that is full may say so only now."""
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
+    """Wait until a file, or all in a folder, is on the disk: one that is full may say so only now."""
+    for file in [path] if path.is_file() else filter(Path.is_file, path.rglob("*")):
+        with file.open("rb" if os.name == "posix" else "rb+") as stream:  # executors may have written it, as others
+            os.fsync(stream.fileno())
