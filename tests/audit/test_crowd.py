@@ -181,8 +181,11 @@ def test_what_cannot_be_added_up_is_said() -> None:
         crowd_gap(fc.read_votes(frame), rates)
     with pytest.raises(OptionError, match=r"shape \(7, 2\)"):
         crowd_gap(votes, rates[1:])
-    with pytest.raises(InputError, match="lacks the rate"):
+    with pytest.raises(InputError, match="lacks the rate") as lacking:
         crowd_gap(votes, np.where(np.arange(7)[:, None] == 3, np.nan, rates))
+    theirs = frame.loc[frame["worker"] == 3, "task"].unique()
+    few_tasks = ", ".join(map(repr, votes.tasks.some(votes.tasks.code_of(np.sort(theirs)[:5]))))
+    assert few_tasks in str(lacking.value)
     with pytest.raises(InputError, match="two classes"):
         crowd_gap(votes.with_classes(fc.votes.Vocabulary.of([0, 1, 2])), rates)
     with pytest.raises(InputError, match="no task with a known truth"):

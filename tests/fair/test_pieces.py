@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faircrowd.fair.atoms import atom_hashes
+from faircrowd.fair.atoms import atom_hashes, collect
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.core import solve_core
+from faircrowd.fair.dual import dual_value, smoothed_multipliers
 from faircrowd.fair.make import FairResult, solve_problem
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.order import first_in_order
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.reading import read_posterior
+from faircrowd.fair.relaxed import solve_relaxed
 from faircrowd.fair.sides import make_window
 from faircrowd.fair.tasks import Tasks
 from faircrowd.fair.units import limbs_of
@@ -74,6 +76,48 @@ def test_two_classes_by_selection(n: int, votes: int | None, epsilon: float, pie
         with limits(piece):
             cut = solve_problem(some(n, 2, 2, seed, votes), epsilon=epsilon, **asked)
             same(whole, cut)
+
+
+@pytest.mark.parametrize("votes", [None, 5], ids=["untied", "tied"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("asked", [PLAIN, PLAIN | {"decision": "randomized"}], ids=["whole", "coin"])
+def test_few_tasks_by_selection(votes: int | None, epsilon: float, asked: dict[str, Any]) -> None:
+    """Small enough to be run without compiled kernels."""
+    for seed in (1, 2):
+        whole = solve_problem(some(90, 2, 2, seed, votes), epsilon=epsilon, **asked)
+        with limits(20, 10):
+            same(whole, solve_problem(some(90, 2, 2, seed, votes), epsilon=epsilon, **asked))
+
+
+def test_bins_are_counted() -> None:
+    """With fewer than 2,500 tasks none are; with many more it takes too long without compiled kernels."""
+    whole = solve_problem(some(4_000, 2, 2, 1, None), epsilon=0.02, **PLAIN)
+    with limits(1_000):
+        same(whole, solve_problem(some(4_000, 2, 2, 1, None), epsilon=0.02, **PLAIN))
+
+
+@pytest.mark.parametrize("sample", [20_000, 30], ids=["whole", "sampled"])
+def test_the_smoothed_dual_of_few_tasks(sample: int) -> None:
+    problem = some(120, 3, 3, 1, None)
+    whole = solve_problem(problem, epsilon=0.05, **PLAIN)
+    with patch("faircrowd.fair.relaxed._FEW", 10), patch("faircrowd.fair.dual._SAMPLE", sample):
+        few = solve_problem(problem, epsilon=0.05, **PLAIN)
+    assert few.certificate.gap <= 0.05 + 2 / problem.sizes.min()
+    assert few.certificate.bound == pytest.approx(whole.certificate.bound, abs=1e-9)
+    assert few.solved.bound == pytest.approx(whole.solved.bound, abs=1e-9)
+
+
+@pytest.mark.parametrize("sample", [20_000, 200], ids=["whole", "sampled"])
+def test_the_smoothed_dual_is_near_the_true_one(sample: int) -> None:
+    problem, gain = some(600, 3, 3, 1, None), make_gain("accuracy", 3)
+    mass, atoms = problem.sizes.astype(float), collect(problem, gain)
+    exact = solve_relaxed(atoms, mass, 0.05)
+    with patch("faircrowd.fair.dual._SAMPLE", sample):
+        cold = smoothed_multipliers(atoms, mass, 0.05)
+        warm = smoothed_multipliers(atoms, mass, 0.05, cold)
+    for found in (cold, warm):
+        assert found.sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-9)
+        assert 0 <= dual_value(atoms, mass, found, 0.05) - exact.bound < 2e-4
 
 
 @pytest.mark.parametrize("votes", [None, 5], ids=["untied", "tied"])
@@ -174,6 +218,19 @@ def test_a_sample_too_small_to_tell_the_tasks_apart_gathers_more(shape: tuple[in
     assert atoms.mass.sum() + atoms.rest.mass.sum() == 1_500
     assert found.value == pytest.approx(whole.value, abs=1e-10)
     assert found.bound - found.value <= 1e-10
+
+
+def test_few_undecided_of_few_tasks() -> None:
+    """Small enough to be run without compiled kernels."""
+    problem, gain = some(400, 3, 2, 5, None), make_gain("accuracy", 3)
+    _, whole = solve_core(problem, gain, 0.03)
+    atoms, found = solve_core(problem, gain, 0.03, most=100)
+    assert atoms.rest is not None
+    assert atoms.mass.size < 400
+    assert atoms.mass.sum() + atoms.rest.mass.sum() == 400
+    assert found.value == pytest.approx(whole.value, abs=1e-10)
+    assert found.bound - found.value <= 1e-10
+    assert found.bound == pytest.approx(whole.bound, abs=1e-10)
 
 
 def rows_below(tasks: Tasks, bound: float) -> Any:

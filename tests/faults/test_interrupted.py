@@ -68,10 +68,13 @@ def test_while_it_fits(engine: str, faults: Faults, tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not (tmp_path / "out" / "checkpoint.npz").exists():  # it is in its rounds
-        assert process.poll() is None
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        while not (tmp_path / "out" / "checkpoint.npz").exists():  # it is in its rounds
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert (process.returncode, out, err) == (130, "", "faircrowd: interrupted; no results were written.\n")
     assert sorted(tree(tmp_path)) == ["out", "out/checkpoint.npz"]

@@ -28,7 +28,7 @@ def weigh(engine: LocalEngine, votes: VoteTable, weights: NDArray[np.float64]) -
 
 
 def agreement(engine: LocalEngine, labels: Codes, n_workers: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count, for each worker, the votes that agree with the tasks' labels, and all votes; -1 is no label."""
+    """Count, for each worker, the votes that agree with the tasks' labels, and all votes."""
     agree, total = engine.reduce(_agreement, labels, n_workers)
     return agree, total
 
@@ -75,8 +75,6 @@ def _agreement(block, labels, n_workers):  # type: ignore[no-untyped-def]
     agree = np.zeros(n_workers, np.int64)
     total = np.zeros(n_workers, np.int64)
     for t in range(offsets.size - 1):
-        if labels[first + t] < 0:
-            continue
         for i in range(offsets[t], offsets[t + 1]):
             total[worker[i]] += 1
             if label[i] == labels[first + t]:

@@ -1,0 +1,79 @@
+"""A pytest plugin that notes which lines each test reaches and how long it takes; what takes too long is left out."""
+
+import json
+import os
+import signal
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import coverage
+import pytest
+from hypothesis import Phase, settings
+
+__all__ = ["Reach", "quick_profile"]
+
+
+def quick_profile() -> None:
+    """Let hypothesis stop at the first failing example, without looking for a smaller one."""
+    settings.register_profile("mutants", settings.default, phases=(Phase.explicit, Phase.generate), database=None)
+    settings.load_profile("mutants")
+
+
+class Reach:
+    """Note lines and seconds of each test that passes, and write them as JSON at the end.
+
+    Parameters
+    ----------
+    out : Path
+    folders : list of str
+        Where the lines lie that are of interest.
+    limit : int
+        Seconds of the processor after which a test is given up.
+    """
+
+    def __init__(self, out: Path, folders: list[str], limit: int) -> None:
+        self._out, self._folders, self._limit = out, folders, limit
+        self._seconds: dict[str, float] = {}
+        self._lines: dict[str, dict[str, list[int]]] = defaultdict(dict)
+
+    def pytest_sessionstart(self) -> None:
+        quick_profile()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        watch = coverage.Coverage(data_file=None, include=[f"{folder}/*" for folder in self._folders])
+        signal.signal(signal.SIGPROF, _too_long)
+        signal.setitimer(signal.ITIMER_PROF, self._limit)
+        begun = time.perf_counter()
+        watch.start()
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            watch.stop()
+            took = time.perf_counter() - begun
+            if self._seconds.get(item.nodeid) == 0:
+                self._seconds[item.nodeid] = round(took, 3)
+                data = watch.get_data()
+                for path in data.measured_files():
+                    self._lines[os.path.relpath(path)][item.nodeid] = sorted(data.lines(path) or [])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call":
+            self._seconds[report.nodeid] = 0.0 if report.passed else -1.0
+
+    def pytest_sessionfinish(self) -> None:
+        kept = {name: took for name, took in self._seconds.items() if took >= 0}
+        self._out.write_text(json.dumps({"seconds": kept, "lines": self._lines}), encoding="utf-8")
+
+
+def _too_long(number: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if "coverage" in frame.f_code.co_filename:  # it may hold its lock; come again
+            signal.setitimer(signal.ITIMER_PROF, 0.01)
+            return
+        frame = frame.f_back
+    raise TimeoutError("too long without compiled kernels")

@@ -1,0 +1,228 @@
+"""Change the code in small ways, one at a time, and see whether a test notices.
+
+    python tests/mutants/run.py --sample 500 --seed 1
+
+First every test runs once, to know which lines it reaches. A changed line is then tried with the tests that reach it,
+the quickest first, up to a number of seconds. Kernels run as plain Python where their file is changed: numba would
+take compiled callers from its cache. What was tried is kept in a folder, so that a run can go on.
+"""
+
+import argparse
+import ast
+import importlib.machinery
+import json
+import math
+import multiprocessing
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reach import Reach, quick_profile
+
+from mutants import Mutant, mutants_of
+
+FOLDERS = ["src/faircrowd/fair", "src/faircrowd/audit"]
+TESTS = ["tests/fair", "tests/audit", *FOLDERS]
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "--doctest-modules", "--assert=plain"]
+_NOT_LOADED = 77
+
+
+def main() -> None:
+    """Run what the command line asks for, and print the outcome."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, default=500, help="how many changes to try; 0: all")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--most", type=float, default=40.0, help="seconds of tests for one change")
+    parser.add_argument("--only", default="", help="a pattern for the paths of the files to change")
+    parser.add_argument("--folder", type=Path, default=Path("build/mutants"), help="where to keep what was found")
+    given = parser.parse_args()
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"):
+        os.environ[name] = "1"
+    os.environ["CI"] = "true"  # hypothesis draws the same examples each time
+    given.folder.mkdir(parents=True, exist_ok=True)
+    chosen = [mutant for folder in FOLDERS for path in sorted(Path(folder).glob("*.py")) for mutant in mutants_of(path)]
+    total = len(chosen)
+    random.Random(given.seed).shuffle(chosen)  # noqa: S311 - to choose, not to hide
+    chosen = [mutant for mutant in chosen[: given.sample or total] if re.search(given.only, mutant.path)]
+    kept = given.folder / "outcomes.jsonl"
+    known = _known(kept)
+    left = [mutant for mutant in chosen if _key(mutant) not in known]
+    ways = {_compiled(mutant.path) for mutant in left}
+    reached = {jit: _reach(given.folder / f"reach-{'jit' if jit else 'plain'}.json", jit) for jit in sorted(ways)}
+    print(f"{total} changes, {len(chosen)} chosen, {len(left)} to try", flush=True)
+    workers = [
+        multiprocessing.get_context("fork").Process(
+            target=_work, args=(left[number :: given.processes], reached, kept, given.most)
+        )
+        for number in range(given.processes)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    _show(chosen, _known(kept))
+
+
+def _reach(out: Path, jit: bool) -> dict[str, Any]:
+    """Run every test once in a process of its own, and return what each reached."""
+    if not out.exists():
+        print(f"running the tests {'with' if jit else 'without'} compiled kernels", flush=True)
+        child = os.fork()
+        if child == 0:
+            _settle(jit)
+            pytest.main([*TESTS, *OPTIONS], plugins=[Reach(out, FOLDERS, 60 if jit else 3)])
+            os._exit(0)
+        os.waitpid(child, 0)
+    found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return found
+
+
+def _compiled(path: str) -> bool:
+    """Return whether kernels may be compiled while a file is changed: there are none in it."""
+    return "numba.njit" not in Path(path).read_text(encoding="utf-8")
+
+
+def _settle(jit: bool) -> None:
+    import numba
+
+    numba.config.DISABLE_JIT = not jit
+
+
+def _work(mutants: list[Mutant], reached: dict[bool, Any], kept: Path, most: float) -> None:
+    import hypothesis  # what tests import is imported once, before the forks; faircrowd itself must not be
+    import numba
+    import pandas
+    import polars
+    import pyarrow.csv
+    import pyarrow.parquet
+    import scipy.optimize
+    import scipy.sparse
+    import scipy.stats
+
+    assert "faircrowd" not in sys.modules, (hypothesis, numba, pandas, polars, pyarrow, scipy)
+    for number, mutant in enumerate(mutants):
+        jit = _compiled(mutant.path)
+        tests = _tests_for(mutant, reached[jit], most)
+        if number % 100 == 0 and tests and _try(mutant._replace(operator=""), tests, jit, math.inf) != "survived":
+            raise RuntimeError(f"the tests of {mutant.path}:{mutant.line} fail without a change")
+        begun = time.perf_counter()
+        outcome = _try(mutant, tests, jit, 30 + 4 * most) if tests else "not reached"
+        row = {"key": _key(mutant), "outcome": outcome, "seconds": round(time.perf_counter() - begun, 1)}
+        row |= {"line": mutant.line, "tests": len(tests), "change": mutant.change()}
+        with kept.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _tests_for(mutant: Mutant, reached: dict[str, Any], most: float) -> list[str]:
+    """Return the tests that reach the statement of a change, the quickest first."""
+    lines, seconds = reached["lines"].get(mutant.path, {}), reached["seconds"]
+    first, last, inside = _statement(mutant)
+    names = [name for name, seen in lines.items() if not inside or any(first <= line <= last for line in seen)]
+    chosen, total = [], 0.0
+    for name in sorted(names, key=lambda name: (seconds[name], name)):
+        total += seconds[name]
+        if chosen and total > most:
+            break
+        chosen.append(name)
+    return chosen
+
+
+def _statement(mutant: Mutant) -> tuple[int, int, bool]:
+    """Return the first and last line of the statement, and whether it is one of a function: others run at import."""
+    best: tuple[int, int, bool] = (mutant.line, mutant.line, False)
+    size = math.inf
+
+    def look(node: ast.AST, inside: bool) -> None:
+        nonlocal best, size
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt) and child.lineno <= mutant.line <= (child.end_lineno or 0):
+                body = getattr(child, "body", None)
+                end = body[0].lineno - 1 if body else child.end_lineno or 0
+                end = max(end, child.lineno)
+                if child.lineno <= mutant.line <= end and end - child.lineno < size:
+                    best, size = (child.lineno, end, inside), end - child.lineno
+            look(child, inside or isinstance(child, ast.FunctionDef))
+
+    look(ast.parse(Path(mutant.path).read_text(encoding="utf-8")), False)
+    return best
+
+
+def _try(mutant: Mutant, tests: list[str], jit: bool, limit: float) -> str:
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        _run(mutant, tests, jit)
+    until = time.monotonic() + limit
+    while time.monotonic() < until:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            code = os.waitstatus_to_exitcode(status)
+            if code == _NOT_LOADED:
+                raise RuntimeError(f"{mutant} was never imported")
+            return "survived" if code == 0 else "killed"
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "timeout"
+
+
+def _run(mutant: Mutant, tests: list[str], jit: bool) -> None:
+    """Run tests with the change in place of the file, in a process that ends here."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    _settle(jit)
+    path, source = os.path.abspath(mutant.path), mutant.source()
+    plain = importlib.machinery.SourceFileLoader.get_code
+    loaded = []
+
+    def get_code(self: Any, name: str) -> Any:
+        if self.path != path:
+            return plain(self, name)
+        loaded.append(name)
+        return compile(source, path, "exec")
+
+    importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+
+    class Quick:
+        def pytest_sessionstart(self) -> None:
+            quick_profile()
+
+    with tempfile.TemporaryDirectory() as own:
+        tempfile.tempdir = own
+        code = pytest.main([*tests, *OPTIONS, "-x", f"--basetemp={own}/tests"], plugins=[Quick()])
+    os._exit(int(code) if loaded else _NOT_LOADED)
+
+
+def _key(mutant: Mutant) -> str:
+    return f"{mutant.path}|{mutant.operator}|{mutant.occurrence}"
+
+
+def _known(path: Path) -> dict[str, dict[str, Any]]:
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines()) if path.exists() else ()
+    return {row["key"]: row for row in rows}
+
+
+def _show(chosen: list[Mutant], known: dict[str, dict[str, Any]]) -> None:
+    rows = [known[_key(mutant)] for mutant in chosen if _key(mutant) in known]
+    count = Counter(row["outcome"] for row in rows)
+    killed = count["killed"] + count["timeout"]
+    for row in sorted(rows, key=lambda row: (row["key"].split("|")[0], row["line"])):
+        if row["outcome"] in ("survived", "not reached"):
+            path, operator, _ = row["key"].split("|")
+            print(f"{row['outcome']:12}{path}:{row['line']}  {operator.removeprefix('core/')}  {row['change']}")
+    spread = 1.96 * math.sqrt(killed * (len(rows) - killed) / max(len(rows), 1) ** 3)
+    print(f"{killed} of {len(rows)} noticed: {killed / max(len(rows), 1):.1%} +- {spread:.1%} ({dict(count)})")
+
+
+if __name__ == "__main__":
+    main()
