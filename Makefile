@@ -4,14 +4,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 APP := $(VENV)/.app
 DEV := $(VENV)/.dev
+LOWEST := .venv-lowest
+NEWEST := .venv-newest
+OTHER ?= python3.13
+MEASURE := $(VENV)/.measure
 MINUTES ?= 60
+SAMPLE ?= 1000
+TESTS ?=
+# Three processes on two cores: browsers and Spark wait a lot. Files in the order of tests/conftest.py.
+PYTEST := python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test test-long lint types doctest check bench clean
+.PHONY: help demo test test-lowest test-long coverage mutants lint types doctest imports check bench clean
 
 help:
 	@echo "make demo   set up and run the main job on the paper's synthetic crowd"
 	@echo "make test   set up and run the tests"
+	@echo "make test-lowest   the tests with the lowest versions that pyproject.toml declares; TESTS= for some of them"
 	@echo "make test-long MINUTES=60   the laws of the fair rule on random and adversarial instances"
+	@echo "make coverage   the tests, and which lines and branches they reach"
+	@echo "make mutants SAMPLE=1000   small changes of the code, and whether a test notices"
 	@echo "make check  lint, types, doctests and the law of imports"
 	@echo "make bench  speed and memory, as ratios against peers in the same run"
 
@@ -28,18 +39,53 @@ $(APP): $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(DEV): $(APP)
-	$(BIN)/python -m pip install --quiet --group test --group lint
+	$(BIN)/python -m pip install --quiet --no-compile --group test --group lint
 	@touch $@
 
 demo: $(APP)
 	@$(BIN)/faircrowd demo
 
-# Three processes on two cores: browsers and Spark wait a lot.
 test: $(DEV)
-	@$(BIN)/python -m pytest -n 3 --dist loadfile
+	@$(BIN)/$(PYTEST) $(TESTS)
+
+# pip cannot choose the lowest versions; uv can. They have no wheels for newer Pythons.
+$(LOWEST)/.made: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
+	  || { echo "the lowest versions need Python 3.11; say where: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct '.[app,stream,spark]' --group test
+	@touch $@
+
+# The package is installed, not linked: kernels that another Numba compiled lie beside the sources.
+test-lowest: $(LOWEST)/.made
+	@$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --no-deps --reinstall-package faircrowd .
+	@$(LOWEST)/bin/$(PYTEST) $(TESTS)
+
+# Another Python, for tests that compare with it.
+$(NEWEST)/.made: pyproject.toml
+	$(OTHER) -m venv --clear $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --quiet uv
+	$(NEWEST)/bin/uv pip install --quiet --python $(NEWEST) -e '.[app]'
+	@touch $@
 
 test-long: $(DEV)
 	$(BIN)/python tests/long/laws.py --minutes $(MINUTES)
+
+$(MEASURE): $(DEV)
+	$(BIN)/python -m pip install --quiet --group measure
+	@touch $@
+
+# Kernels are machine code, which is not measured: some small tests run once more with kernels as plain Python.
+coverage: $(MEASURE)
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m pytest -n 3 --dist loadfile
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -W ignore @tests/kernels.txt
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --fail-under=95
+
+mutants: $(MEASURE)
+	$(BIN)/python tests/mutants/run.py --sample $(SAMPLE)
 
 lint: $(DEV)
 	$(BIN)/ruff check .
@@ -52,13 +98,15 @@ doctest: $(DEV)
 	$(BIN)/python -m pytest --doctest-modules src
 	$(BIN)/python -m pytest --doctest-glob='*.md' README.md docs
 
-check: lint types doctest
+imports: $(DEV)
 	$(BIN)/python -m pytest tests/test_architecture.py
+
+check: lint types doctest imports
 
 bench: $(DEV)
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/fair.py
 
 clean:
-	rm -rf $(VENV) faircrowd-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(NEWEST) faircrowd-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,12 +20,37 @@ from faircrowd.cli.app import run
 settings.register_profile("faircrowd", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("faircrowd")
 
+# The first three compile the kernels that others find. Those after them have few tests, which take long or wait a lot;
+# they start early, so that none of them runs alone at the end.
+EARLY = (
+    "aggregate/test_laws.py",
+    "fair/test_laws.py",
+    "cli/test_commands.py",
+    "engines/test_spark_servers.py",
+    "engines/test_spark_fair.py",
+    "engines/test_spark.py",
+    "faults/test_spark_faults.py",
+    "aggregate/test_spark_models.py",
+    "report/test_browser.py",
+    "faults/test_killed.py",
+    "faults/test_full_disk.py",
+    "engines/test_scratch.py",
+    "experiments/test_reproduce.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {Path(__file__).parent / name: at for at, name in enumerate(EARLY)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give the run a temporary folder of its own, and drop kernels that are older than any kernel's source.
 
     What other runs on the machine left must not be found by this one. Numba looks at the file of the caller alone.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell's background job: commands would not be stopped
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):  # the process that started this one has seen to it
         return
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # folders of tests stay where they were

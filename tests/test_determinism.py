@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,27 +145,29 @@ def test_frames(kind: str, votes: pd.DataFrame, expected: dict[str, Any]) -> Non
     assert (found[0] + "\n").encode() == expected["rule.json"]
 
 
+def runs(program: str, code: str) -> bool:
+    return subprocess.run([program, "-c", code], capture_output=True).returncode == 0
+
+
 @pytest.fixture(scope="module")
-def other_python() -> Iterator[str]:
-    """The newest other Python that has what faircrowd needs: FAIRCROWD_TEST_PYTHON, or one on the path."""
-    names = [os.environ.get("FAIRCROWD_TEST_PYTHON"), *(f"python3.{minor}" for minor in range(20, 10, -1))]
-    lacking = []
-    for name in filter(None, names):
-        program = shutil.which(name)
-        if program is None or name == f"python3.{sys.version_info.minor}":
-            continue
-        if subprocess.run([program, "-c", f"import {NEEDED}"], capture_output=True).returncode == 0:
-            yield program
-            return
-        lacking.append(name)
-    pytest.skip(
-        "no other Python with faircrowd's packages; set FAIRCROWD_TEST_PYTHON to one"
-        + (f" (without them: {', '.join(lacking)})" if lacking else "")
-    )
+def other_python() -> str:
+    """FAIRCROWD_TEST_PYTHON, or the newest other Python on the path that has what faircrowd needs."""
+    given = os.environ.get("FAIRCROWD_TEST_PYTHON")
+    if given:
+        assert runs(given, f"import {NEEDED}"), f"FAIRCROWD_TEST_PYTHON is {given}, which lacks some of {NEEDED}"
+        return given
+    others = [f"python3.{minor}" for minor in range(20, 10, -1) if minor != sys.version_info.minor]
+    found = [name for name in others if shutil.which(name) and runs(name, "")]
+    for name in found:
+        if runs(name, f"import {NEEDED}"):
+            return name
+    if found:
+        pytest.skip(f"{', '.join(found)} lack faircrowd's packages; set FAIRCROWD_TEST_PYTHON to one that has them")
+    pytest.skip(f"Python 3.{sys.version_info.minor} is the only one here; set FAIRCROWD_TEST_PYTHON to another")
 
 
 def test_another_python(other_python: str, place: Path, expected: dict[str, Any], tmp_path: Path) -> None:
-    source = str(Path(fc.__file__).parents[1])
+    source = str(Path(__file__).parents[1] / "src")
     arguments = command(place / "votes.csv", tmp_path / "out")
     subprocess.run([other_python, "-m", "faircrowd", *arguments], env={**os.environ, "PYTHONPATH": source}, check=True)
     assert_same(results(tmp_path / "out"), expected)

@@ -40,7 +40,7 @@ def crowd(folder: Path, n_classes: int = 2, n_groups: int = 2, seed: int = 3, vo
 
 
 def read(out: Path) -> tuple[pd.DataFrame, fc.FairRule]:
-    labels = pd.read_csv(out / "labels.csv")
+    labels = pd.read_csv(out / "labels.csv", float_precision="round_trip")  # pandas 2 may miss the last bit
     return labels, fc.FairRule.from_json((out / "rule.json").read_text())
 
 
