@@ -13,10 +13,12 @@ from faircrowd.audit.curve import majority_curve
 from faircrowd.audit.discovery import benjamini_hochberg, fisher_tests
 from faircrowd.audit.influence import worker_influence
 from faircrowd.audit.intervals import gap_limits, newcombe, wilson
-from faircrowd.audit.leaning import compare
+from faircrowd.audit.leaning import compare, judge
 from faircrowd.audit.poisson import poisson_binomial, survival
 from faircrowd.audit.shrinkage import shrunken_gaps
 from faircrowd.audit.ties import tie_range
+from faircrowd.audit.whole import audit_by_truth
+from faircrowd.errors import InputError
 from faircrowd.votes.table import VoteTable
 from kept import assert_kept
 
@@ -74,6 +76,32 @@ def test_leanings() -> None:
     assert_kept(KEPT, "compared with confidence", compare(counts, 0.9))
 
 
+def test_judgements() -> None:
+    rng = np.random.default_rng(4)
+    counts = rng.integers(0, 12, (9, 1, 2, 2))
+    assert_kept(KEPT, "judged", judge(counts, 0.9))
+    assert_kept(KEPT, "judged without shrinkage", judge(counts, 0.9, shrink=False))
+
+
+@pytest.mark.parametrize("known", [[], [3], [0, 3, 7]], ids=str)
+def test_truth_that_is_known_of_few_tasks(known: list[int]) -> None:
+    """Of none: the posterior serves. Of one that is of the first class: the truth."""
+    votes, _ = crowd(2, 2)
+    truth = np.full(40, -1, dtype=np.int32)
+    truth[known] = 0
+    posterior = fc.MajorityVote().fit(votes).posterior_.values
+    found = audit_by_truth(votes, truth, posterior)
+    assert_kept(KEPT, f"known {known}", {"audit": found, "rates": found.rates})
+
+
+def test_a_group_of_one_task() -> None:
+    frame = pd.DataFrame(
+        {"task": [0, 0, 0, 1, 1, 2, 2], "worker": [0, 1, 2, 0, 1, 1, 2], "label": [1, 0, 1, 0, 1, 1, 1]}
+    )
+    votes = fc.read_votes(frame.assign(group=(frame["task"] == 0).astype(int)), sensitive_features="group")
+    assert_kept(KEPT, "a group of one task", worker_influence(votes))
+
+
 def test_tests_and_intervals() -> None:
     x1, n1 = np.array([0, 3, 5, 40, 0]), np.array([4, 9, 5, 100, 1])
     x2, n2 = np.array([2, 3, 0, 70, 1]), np.array([6, 4, 8, 90, 3])
@@ -101,6 +129,8 @@ def test_ties() -> None:
     for n_classes, n_groups in ((2, 2), (3, 2), (3, 3), (4, 2)):
         scores, group = rng.integers(0, 3, (18, n_classes)), np.arange(18) % n_groups
         assert_kept(KEPT, f"ties {n_classes} {n_groups}", tie_range(scores, group))
+    with pytest.raises(InputError, match="coded from 0 to 1, and each must have a task"):
+        tie_range([[1, 0], [0, 1]], np.array([0, 2]), 2)
 
 
 def test_crowds_of_known_rates() -> None:
@@ -123,6 +153,7 @@ PLANS: dict[str, tuple[Any, dict[str, Any]]] = {
     "by class": ([[[0.9, 0.7], [0.8, 0.6]]] * 5, {"priors": [0.4, 0.5]}),
     "never": ({"a": 0.8, "b": 0.45}, {"priors": {"a": 0.3, "b": 0.6}}),
     "coins": ({"a": 0.8, "b": 0.5}, {"priors": {"a": 0.3, "b": 0.6}, "vote": "bayes"}),
+    "one vote": ({"a": 0.99, "b": 0.98}, {"priors": {"a": 0.3, "b": 0.6}, "most": 1}),
     "few": ({"a": 0.8, "b": 0.55}, {"priors": {"a": 0.3, "b": 0.6}, "most": 9}),
 }
 

@@ -1,6 +1,7 @@
 """Labels, rules and certificates are those of earlier versions."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,13 @@ import numpy as np
 import pytest
 
 import faircrowd as fc
+from faircrowd.errors import InputError
 from faircrowd.fair import FairResult
 from faircrowd.fair.frontier import sweep
 from faircrowd.fair.hashing import task_keys, uniforms
+from faircrowd.fair.objective import expected_f1
 from faircrowd.fair.population import margin_for
+from faircrowd.fair.reading import read_posterior
 from faircrowd.votes import Vocabulary
 from kept import assert_kept
 
@@ -67,6 +71,16 @@ def test_solutions(shape: tuple[int, int, int | None], epsilon: float) -> None:
 OPTIONS: dict[str, tuple[tuple[int, int, int | None], dict[str, Any]]] = {
     "weights": ((2, 2, None), {"sample_weight": np.arange(1, 61) % 7 + 0.5}),
     "weights of three classes": ((3, 2, None), {"sample_weight": np.arange(1, 61) % 7 + 0.5}),
+    "weights and a coin": ((2, 2, None), {"sample_weight": np.arange(1, 61) % 7 + 0.5, "decision": "randomized"}),
+    "weights and gains": (
+        (2, 2, None),
+        {"sample_weight": np.arange(1, 61) % 7 + 0.5, "objective": [[2.0, -1.0], [-3.0, 1.0]]},
+    ),
+    "weights and f1": ((2, 2, None), {"sample_weight": np.arange(1, 61) % 7 + 0.5, "objective": "f1"}),
+    "weights of three classes and gains": (
+        (3, 2, None),
+        {"sample_weight": np.arange(1, 61) % 5 + 0.5, "objective": [[2, 0, -1], [0, 1, 0], [-1, 0, 3]]},
+    ),
     "f1": ((2, 2, None), {"objective": "f1"}),
     "f1 with a coin": ((2, 2, 5), {"objective": "f1", "decision": "randomized"}),
     "f1 of three groups": ((2, 3, None), {"objective": "f1"}),
@@ -87,6 +101,22 @@ def test_options(name: str) -> None:
     posterior, group = tasks(*shape)
     result = fc.make_fair(posterior, group, **{"epsilon": 0.04, **options})
     assert_kept(KEPT, name, {**told(result), "margin": result.margin})
+    result.certificate.verify(posterior, group, result.labels, sample_weight=options.get("sample_weight"))
+
+
+@pytest.mark.parametrize("name", ["accuracy", "f1"])
+def test_a_certificate_of_other_numbers_is_refused(name: str) -> None:
+    posterior, group = tasks(2, 2, None)
+    result = fc.make_fair(posterior, group, epsilon=0.04, objective=name)
+    for field in ("gap", "expected_accuracy", "value", "dual_bound"):
+        for change in (-1e-6, 1e-6):
+            other = replace(result.certificate, **{field: getattr(result.certificate, field) + change})
+            with pytest.raises(InputError, match=f"says {field}"):
+                other.verify(posterior, group, result.labels)
+    for change, said in ((1.0, "above its dual bound"), (-1.0, "below its value")):
+        other = replace(result.certificate, bound=result.certificate.bound + change)
+        with pytest.raises(InputError, match=said):
+            other.verify(posterior, group, result.labels)
 
 
 def test_a_group_without_tasks_to_spare() -> None:
@@ -142,6 +172,11 @@ def test_hashes() -> None:
         hashed = task_keys(Vocabulary.of(list(values)), np.arange(len(values)), 7)
         assert_kept(KEPT, f"hashes of {name}", [str(value) for value in hashed.tolist()])
         assert_kept(KEPT, f"uniforms of {name}", uniforms(hashed))
+
+
+def test_f1_of_nothing() -> None:
+    posterior, group = np.tile([1.0, 0.0], (6, 1)), [0, 0, 0, 1, 1, 1]
+    assert expected_f1(read_posterior(posterior, group), np.zeros(6)) == 0.0
 
 
 def test_margins() -> None:

@@ -23,6 +23,10 @@ NEAR = 1e-9
 """Scores that differ by less are tied: a program's prices are no more exact."""
 
 
+EXACT: dict[str, Any] = {"float_precision": "round_trip"} if pd.__version__ < "3" else {}
+"""Pandas 2 may miss the last bit of a number."""
+
+
 def crowd(folder: Path, n_classes: int = 2, n_groups: int = 2, seed: int = 3, votes: int = 5) -> tuple[Any, ...]:
     """Write votes whose numbers a task differ; return the arguments that read them."""
     rng = np.random.default_rng(seed)
@@ -40,7 +44,7 @@ def crowd(folder: Path, n_classes: int = 2, n_groups: int = 2, seed: int = 3, vo
 
 
 def read(out: Path) -> tuple[pd.DataFrame, fc.FairRule]:
-    labels = pd.read_csv(out / "labels.csv", float_precision="round_trip")  # pandas 2 may miss the last bit
+    labels = pd.read_csv(out / "labels.csv", **EXACT)
     return labels, fc.FairRule.from_json((out / "rule.json").read_text())
 
 

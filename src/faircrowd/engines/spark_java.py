@@ -5,9 +5,9 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -110,9 +110,9 @@ def _end() -> None:
             context._accumulatorServer.shutdown()
         context._jsc = None
     gateway.proc.stdin.close()  # Java lives as long as this is open
-    try:
-        gateway.proc.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        gateway.proc.kill()
-        gateway.proc.wait()
+    until = time.monotonic() + _PATIENCE
+    while gateway.proc.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    gateway.proc.kill()  # nothing, if it has ended
+    gateway.proc.wait()
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
