@@ -15,9 +15,12 @@ from hypothesis import settings
 
 import faircrowd as package
 from faircrowd.cli.app import run
+from strategies import examples
 
 # Kernels compile on their first call, so no example has a deadline; where CI is set, a run can be repeated exactly.
-settings.register_profile("faircrowd", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile(
+    "faircrowd", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=examples(100)
+)
 settings.load_profile("faircrowd")
 
 # The first three compile the kernels that others find. Those after them have few tests, which take long or wait a lot;

@@ -1,5 +1,6 @@
 """Tables of votes for hypothesis: ids and labels of any type, missing values, repeated pairs."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,13 @@ from hypothesis import strategies as st
 
 from faircrowd.votes.alike import looks
 
-__all__ = ["KINDS", "pools", "shuffles", "vote_frames"]
+__all__ = ["KINDS", "examples", "pools", "shuffles", "vote_frames"]
+
+
+def examples(number: int) -> int:
+    """Return how many examples to draw: all where FAIRCROWD_SLOW is set, else half, for a run of some minutes."""
+    return number if os.environ.get("FAIRCROWD_SLOW") else number // 2
+
 
 _PLAIN = st.text("abcdefgh0123456789_", min_size=1, max_size=4).map(lambda text: f"x{text}")
 # A fixed alphabet: hypothesis builds its table of all of Unicode on first use, which takes seconds.

@@ -12,6 +12,7 @@ from pandas.testing import assert_frame_equal, assert_series_equal
 import faircrowd.engines.local
 from crowds import CASES, Case, Crowd, simulated
 from faircrowd.errors import ConvergenceWarning, InputError, NotFittedError, OptionError
+from strategies import examples
 
 all_cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 all_em = pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_order_of_rows_leaves_no_trace(case: Case) -> None:
 
 @all_cases
 @given(crowd=crowds, seed=st.integers(0, 1000))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 def test_order_of_rows_leaves_no_trace_in_any_crowd(case: Case, crowd: Crowd, seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -81,7 +82,7 @@ def test_classes_can_be_renamed_and_reversed(case: Case) -> None:
 
 @all_cases
 @given(crowd=crowds)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 def test_rows_sum_to_one_and_labels_are_the_most_probable(case: Case, crowd: Crowd) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -118,7 +119,7 @@ def test_predict_takes_unknown_workers_as_average_ones(case: Case) -> None:
 
 @all_em
 @given(crowd=crowds)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_likelihood_never_falls(case: Case, crowd: Crowd) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

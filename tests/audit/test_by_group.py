@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from faircrowd.audit import by_group, equal_opportunity_difference
 from faircrowd.errors import DataWarning, InputError
+from strategies import examples
 
 ROW = st.tuples(
     st.sampled_from(["x", "y", "z"]),
@@ -24,7 +25,7 @@ ROW = st.tuples(
 
 
 @given(st.lists(ROW, min_size=1, max_size=25), st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_every_number_is_that_of_its_rows(rows: list[tuple[Any, ...]], weighted: bool) -> None:
     label, truth, group, stratum, weight = map(list, zip(*rows, strict=True))
     found = by_group(

@@ -16,6 +16,7 @@ from faircrowd.audit.crowd import crowd_gap, majority_rates
 from faircrowd.audit.curve import majority_curve
 from faircrowd.audit.poisson import add_up, poisson_binomial, survival
 from faircrowd.errors import InputError, OptionError
+from strategies import examples
 
 RATES = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
 
@@ -89,7 +90,7 @@ def test_majority_is_that_of_all_outcomes(n_voters: int, seed: int) -> None:
 
 
 @given(st.integers(1, 7), st.integers(0, 2**32 - 1))
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_curve_is_the_mean_over_all_crowds_of_a_size(n_workers: int, seed: int) -> None:
     rates = np.random.default_rng(seed).random((n_workers, 2))
     curve = majority_curve(rates)
@@ -127,7 +128,7 @@ def small_crowd(seed: int, n_tasks: int = 30, n_workers: int = 7) -> tuple[pd.Da
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 def test_implied_gap_averages_the_law_of_each_tasks_voters(seed: int) -> None:
     frame, groups = small_crowd(seed)
     rng = np.random.default_rng(seed)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from faircrowd import audit
 from faircrowd.errors import DataWarning, InputError, OptionError
 from faircrowd.fair.certificate import gap_of
+from strategies import examples
 
 METHODS = ("between_groups", "to_overall")
 NAMES = [
@@ -64,7 +65,7 @@ CLASSES = st.sampled_from([["x", "y", "z"], ["no", "yes"], [0, 1, 2], [3, 4, 5, 
     both=st.booleans(),
     agg=st.sampled_from(["worst_case", "mean"]),
 )
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_binary_labels_give_fairlearns_value(
     fairlearn: ModuleType, name: str, rows: pd.DataFrame, method: str, weighted: bool, both: bool, agg: str
 ) -> None:
@@ -81,7 +82,7 @@ def test_binary_labels_give_fairlearns_value(
 
 
 @given(rows=samples(st.one_of(BINARY, CLASSES)), weighted=st.booleans(), data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_selection_rate_is_fairlearns(
     fairlearn: ModuleType, rows: pd.DataFrame, weighted: bool, data: st.DataObject
 ) -> None:
@@ -130,7 +131,7 @@ def spread(rows: list[tuple[Any, ...]], wanted: list[tuple[Any, Any]], method: s
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(rows=samples(CLASSES), agg=st.sampled_from(["worst_case", "mean"]))
 def test_any_labels_follow_the_definitions(method: str, rows: pd.DataFrame, agg: str) -> None:
     labels = {*rows["label"]}
@@ -158,7 +159,7 @@ def test_any_labels_follow_the_definitions(method: str, rows: pd.DataFrame, agg:
 
 
 @given(rows=samples(st.one_of(BINARY, CLASSES)))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_parity_difference_is_the_gap_of_the_certificate(rows: pd.DataFrame) -> None:
     rates = pd.crosstab(rows["a"], rows["label"], normalize="index").to_numpy()
     found = audit.demographic_parity_difference(None, rows["label"], sensitive_features=rows["a"])
@@ -166,7 +167,7 @@ def test_parity_difference_is_the_gap_of_the_certificate(rows: pd.DataFrame) -> 
 
 
 @given(rows=samples(st.one_of(BINARY, CLASSES)), data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_order_of_rows_and_names_of_groups_do_not_matter(rows: pd.DataFrame, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(rows))))
     shuffled = rows.iloc[order].reset_index(drop=True)
@@ -179,7 +180,7 @@ def test_order_of_rows_and_names_of_groups_do_not_matter(rows: pd.DataFrame, dat
 
 
 @given(rows=samples(st.just(["no", "yes"])))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_two_labels_of_any_name_have_the_gap_of_0_and_1(rows: pd.DataFrame) -> None:
     coded = (rows["label"] == "yes").astype(int)
     for method in METHODS:

@@ -13,6 +13,7 @@ import faircrowd as fc
 from faircrowd.audit.planner import CrowdPlan, plan_crowd
 from faircrowd.audit.theory import exact_majority_given_truth
 from faircrowd.errors import InputError, NotFittedError, OptionError
+from strategies import examples
 
 ONES = [0.6, 0.35]
 
@@ -63,7 +64,7 @@ def check_answer(plan: CrowdPlan) -> None:
 
 
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1), st.sampled_from(["first", "last"]))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_majority_of_a_pool_is_the_mean_over_its_crowds(n_workers: int, seed: int, ties: str) -> None:
     rng = np.random.default_rng(seed)
     right, priors = rng.uniform(0.55, 1, (n_workers, 2, 2)), rng.random(2)
@@ -80,7 +81,7 @@ def test_majority_of_a_pool_is_the_mean_over_its_crowds(n_workers: int, seed: in
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["first", "last"]), st.booleans())
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_bayes_of_alike_workers_is_exact(seed: int, ties: str, with_ties: bool) -> None:
     rng = np.random.default_rng(seed)
     right, priors = rng.random((2, 2)), rng.random(2)
@@ -99,7 +100,7 @@ def test_bayes_of_alike_workers_is_exact(seed: int, ties: str, with_ties: bool) 
 
 
 @given(st.integers(2, 4), st.integers(0, 2**32 - 1))
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_bound_of_bayes_holds_for_the_mean_over_crowds(n_workers: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     right, priors = rng.random((n_workers, 2, 2)), rng.random(2)

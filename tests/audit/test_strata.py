@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from faircrowd.audit import conditional_gaps, demographic_parity_difference
 from faircrowd.errors import InputError
+from strategies import examples
 
 ROW = st.tuples(st.sampled_from(["x", "y", "z"]), st.integers(0, 2), st.integers(0, 3))
 
@@ -37,7 +38,7 @@ def test_labels_without_a_gap_are_unfair_at_every_point() -> None:
 
 
 @given(st.lists(ROW, min_size=1, max_size=30))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_stratum_has_the_gap_of_its_rows(rows: list[tuple[Any, ...]]) -> None:
     label, group, stratum = map(list, zip(*rows, strict=True))
     found = conditional_gaps(label, sensitive_features=group, control_features=stratum)

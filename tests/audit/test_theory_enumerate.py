@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from faircrowd.audit.crowd import majority_rates
 from faircrowd.audit.theory import exact_majority, exact_majority_given_truth
 from faircrowd.errors import OptionError
+from strategies import examples
 
 
 def every_outcome(rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -25,7 +26,7 @@ def every_outcome(rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @given(st.integers(1, 5), st.integers(2, 4), st.integers(0, 2**32 - 1))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_majority_is_that_of_all_outcomes(n_voters: int, n_classes: int, seed: int) -> None:
     rates = np.random.default_rng(seed).dirichlet(np.full(n_classes, 0.7), (n_voters, 2))
     found = exact_majority(rates)

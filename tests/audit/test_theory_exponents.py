@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from faircrowd.audit.poisson import poisson_binomial
 from faircrowd.audit.theory import bayes_exponent, error_bound, exact_majority_given_truth, majority_exponent
 from faircrowd.errors import OptionError
+from strategies import examples
 
 SKILLS = st.lists(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.01, 0.99)), min_size=1, max_size=9)
 
@@ -55,7 +56,7 @@ def test_majority_exponent_is_the_minimum_over_t(skills: list[float]) -> None:
 
 
 @given(st.integers(1, 4), st.integers(2, 4), st.integers(0, 2**32 - 1))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_chernoff_information_is_the_minimum_over_s(n_workers: int, n_classes: int, seed: int) -> None:
     errors = random_matrices(np.random.default_rng(seed), n_workers, n_classes)
     s = np.linspace(0, 1, 4001)[:, None, None]

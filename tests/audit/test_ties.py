@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import faircrowd as fc
 from faircrowd.audit.ties import majority_ties, tie_range
 from faircrowd.errors import InputError
+from strategies import examples
 
 
 def gap(labels: np.ndarray, group: np.ndarray, n_classes: int) -> float:
@@ -47,19 +48,19 @@ def check(scores: np.ndarray, group: np.ndarray) -> None:
 
 
 @given(tied(n_classes=2, n_groups=2, n_tasks=12, n_votes=2))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_two_classes_and_groups(problem: tuple[np.ndarray, np.ndarray]) -> None:
     check(*problem)
 
 
 @given(tied(n_classes=2, n_groups=3, n_tasks=11, n_votes=2))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_two_classes_and_many_groups(problem: tuple[np.ndarray, np.ndarray]) -> None:
     check(*problem)
 
 
 @given(st.sampled_from([(3, 2), (3, 3), (4, 2)]).flatmap(lambda kg: tied(*kg, n_tasks=7, n_votes=2)))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_many_classes(problem: tuple[np.ndarray, np.ndarray]) -> None:
     check(*problem)
 

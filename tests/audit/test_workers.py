@@ -19,6 +19,7 @@ from faircrowd.audit.shrinkage import normal_prior, shrunken_gaps
 from faircrowd.audit.workers import LEANS, NO_SIGN, TOO_FEW, audit_workers
 from faircrowd.errors import InputError, OptionError
 from faircrowd.votes import VoteTable
+from strategies import examples
 
 
 def crowd(
@@ -55,7 +56,7 @@ def majority_gap(frame: pd.DataFrame, ties: str) -> float:
 
 @pytest.mark.filterwarnings("ignore::faircrowd.errors.DataWarning")
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(2, 3), st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_influence_is_that_of_leaving_workers_out(seed: int, n_classes: int, n_groups: int, repeats: bool) -> None:
     frame = crowd(seed, 8, 4, n_classes, n_groups, repeats)
     votes = read(frame)
@@ -88,7 +89,7 @@ def test_influence_by_hand() -> None:
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 30)] * 4), min_size=1, max_size=8))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_fisher_is_scipys(tables: list[tuple[int, int, int, int]]) -> None:
     x1, m1, x2, m2 = np.array(tables).T
     found = fisher_tests(x1, x1 + m1, x2, x2 + m2)
@@ -140,7 +141,7 @@ def test_two_classes_and_groups_by_hand() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(2, 4), st.floats(0.8, 0.99))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_intervals_are_those_of_the_gap(seed: int, n_classes: int, n_groups: int, confidence: float) -> None:
     rng = np.random.default_rng(seed)
     counts = rng.multinomial(rng.integers(3, 40), np.ones(n_classes) / n_classes, (5, n_groups))
@@ -247,7 +248,7 @@ def test_nothing_to_shrink_toward() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 3), st.integers(2, 3))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_counts_and_confusion_are_those_of_loops(seed: int, n_classes: int, n_groups: int) -> None:
     frame = crowd(seed, 12, 5, n_classes, n_groups)
     votes, rng = read(frame), np.random.default_rng(seed)

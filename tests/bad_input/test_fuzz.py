@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import faircrowd as fc
 from faircrowd.report.evidence import read_evidence
+from strategies import examples
 
 MODELS = [
     fc.MajorityVote,
@@ -41,7 +42,9 @@ sane = st.sampled_from(SANE)
 settled = st.sampled_from([0, 1, 2, 5, 0.1, 0.5, 0.9, True, False, "first", "last", "error", "majority"])
 cells = st.one_of(sane, sane, sane, values)
 quick = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import faircrowd as fc
 from faircrowd.cli.app import app, run
 from faircrowd.cli.options import METHODS
-from strategies import vote_frames
+from strategies import examples, vote_frames
 
 Run = Callable[..., tuple[int, str, str]]
 Spawn = Callable[..., subprocess.CompletedProcess[str]]
@@ -292,7 +292,7 @@ def test_no_bytes_are_a_bug(tmp_path_factory: pytest.TempPathFactory, data: st.D
 
 
 @pytest.mark.filterwarnings("ignore::faircrowd.FaircrowdWarning")
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(votes=vote_frames(allow_missing=True, allow_repeats=True, min_rows=4), method=st.sampled_from(METHODS))
 def test_no_table_is_a_bug(votes: pd.DataFrame, method: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever votes a file holds, there are labels for all its tasks, or one line and no files."""

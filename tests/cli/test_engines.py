@@ -17,6 +17,7 @@ import pytest
 import rich.console
 
 from faircrowd.cli.console import Console
+from faircrowd.cli.engines import Engine
 from faircrowd.engines import choice
 from faircrowd.errors import OptionError
 
@@ -143,8 +144,9 @@ def test_the_choice_is_said(votes: Path, tmp_path: Path) -> None:
     done = run(*arguments, "--out", tmp_path / "out")
     assert done.stderr.startswith("engine stream: a run on ")
     assert done.stderr.count("\n") == 1
-    notes = json.loads(run(*arguments, "--out", tmp_path / "out", "--json").stdout)["notes"]
-    assert any(note.startswith("engine stream: ") for note in notes)
+    console = Console(as_json=True)
+    Engine("auto", 500_000_000).settled(console, tmp_path / "many.parquet")
+    assert [note.startswith("engine stream: ") for note in console.notes] == [True]
     assert run("aggregate", votes, "--out", tmp_path / "out", "--memory-limit", "500MB").stderr == ""
 
 

@@ -15,6 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from strategies import examples
+
 pytest.importorskip("duckdb")
 
 from faircrowd.engines.disk import read_votes_on_disk
@@ -99,7 +101,7 @@ TYPES = {
     st.sampled_from(["last", "first", "all", "error"]),
     st.sampled_from(["drop", "error"]),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_parquet_of_any_kind(found: list[list[Any]], row_group: int, on_duplicate: str, on_missing: str) -> None:
     *values, kinds = found
     arrays = [pa.array(column, type=TYPES[kind]) for column, kind in zip(values, kinds, strict=True)]
@@ -122,7 +124,7 @@ PLAIN = st.sampled_from(["1", "2", "-3", "10", "9", ""])
     st.sampled_from(["last", "first", "all", "error"]),
     st.sampled_from(["votes.csv", "votes.tsv", "votes.csv.gz"]),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_text_files(rows: list[tuple[str, ...]], on_duplicate: str, name: str) -> None:
     with scratch() as folder:
         path, mark = folder / name, "\t" if "tsv" in name else ","

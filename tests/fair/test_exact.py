@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from fair import optima
 from faircrowd import make_fair
+from strategies import examples
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.25, 1 / 3, 0.5, 1.0)
 
@@ -26,7 +27,7 @@ def problems(draw: st.DrawFn, max_classes: int = 3, max_groups: int = 3, max_tas
 
 
 @given(problems())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_bound_and_rule_with_a_coin_are_the_optimum(problem: tuple) -> None:
     posterior, group, epsilon = problem
     fair = make_fair(posterior, group, epsilon=epsilon, decision="randomized")
@@ -42,7 +43,7 @@ def test_bound_and_rule_with_a_coin_are_the_optimum(problem: tuple) -> None:
 
 
 @given(problems(max_classes=2, max_groups=2, max_tasks=9))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_two_classes_and_groups_are_exact_without_a_coin(problem: tuple) -> None:
     posterior, group, epsilon = problem
     fair = make_fair(posterior, group, epsilon=epsilon)
@@ -53,7 +54,7 @@ def test_two_classes_and_groups_are_exact_without_a_coin(problem: tuple) -> None
 
 
 @given(problems())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_labels_without_a_coin_keep_close_to_epsilon(problem: tuple) -> None:
     posterior, group, epsilon = problem
     fair = make_fair(posterior, group, epsilon=epsilon)
@@ -67,7 +68,7 @@ def test_labels_without_a_coin_keep_close_to_epsilon(problem: tuple) -> None:
 
 
 @given(problems(max_classes=2, max_groups=2, max_tasks=8))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_f1_is_the_best_there_is(problem: tuple) -> None:
     posterior, group, epsilon = problem
     assume(posterior[:, 1].sum() > 0)
@@ -77,7 +78,7 @@ def test_f1_is_the_best_there_is(problem: tuple) -> None:
 
 
 @given(problems(), st.integers(0, 1000))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_matrix_of_gains(problem: tuple, seed: int) -> None:
     posterior, group, epsilon = problem
     gains = np.random.default_rng(seed).normal(size=(posterior.shape[1],) * 2)
@@ -86,7 +87,7 @@ def test_any_matrix_of_gains(problem: tuple, seed: int) -> None:
 
 
 @given(problems(max_classes=2, max_groups=2), st.integers(0, 1000))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_weights(problem: tuple, seed: int) -> None:
     posterior, group, epsilon = problem
     weights = np.random.default_rng(seed).uniform(0.5, 3.0, len(group))
@@ -97,7 +98,7 @@ def test_weights(problem: tuple, seed: int) -> None:
 
 
 @given(problems(max_classes=2, max_groups=2))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_special_path_equals_the_general_one(problem: tuple) -> None:
     """A third class that nothing speaks for, or a third group that mirrors the first, takes the general path."""
     posterior, group, epsilon = problem
@@ -108,7 +109,7 @@ def test_the_special_path_equals_the_general_one(problem: tuple) -> None:
 
 
 @given(problems(max_classes=2, max_groups=2))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_thresholds_are_the_papers(problem: tuple) -> None:
     posterior, group, epsilon = problem
     fair = make_fair(posterior, group, epsilon=epsilon, decision="randomized")
@@ -123,7 +124,7 @@ def test_thresholds_are_the_papers(problem: tuple) -> None:
 
 
 @given(problems(max_classes=2, max_groups=2, max_tasks=12))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_point_of_the_frontier_is_a_solution(problem: tuple) -> None:
     posterior, group, _ = problem
     frontier = make_fair(posterior, group, epsilon=0.1).frontier

@@ -13,6 +13,7 @@ from faircrowd import make_fair
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.solve import _solve_program, _solve_thresholds
+from strategies import examples
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.25, 1 / 3, 0.5)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -82,7 +83,7 @@ BINARY: dict[str, Any] = {"classes": (2, 2), "groups": (2, 2)}
 
 
 @given(cases())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_value_is_bound(case: Case) -> None:
     fair = case.solve()
     assert case.gap(fair.probabilities) <= case.epsilon + 1e-9
@@ -92,7 +93,7 @@ def test_value_is_bound(case: Case) -> None:
 
 
 @given(cases(), SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_value_is_bound_for_any_gains(case: Case, seed: int) -> None:
     n_classes = case.posterior.shape[1]
     gains = np.random.default_rng(seed).normal(size=(n_classes, n_classes)) - 3.0
@@ -103,14 +104,14 @@ def test_value_is_bound_for_any_gains(case: Case, seed: int) -> None:
 
 
 @given(cases(max_tasks=8, weighted=True))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_bound_is_the_optimum_where_tasks_weigh_differently(case: Case) -> None:
     optimum = optima.best_with_coin(case.posterior, case.group, case.epsilon, case.weights)
     assert case.solve().certificate.bound == pytest.approx(optimum, abs=1e-8)
 
 
 @given(cases(classes=(2, 2)))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_value_is_bound_for_f1(case: Case) -> None:
     p = case.posterior[:, 1]
     assume(p.sum() > 0)
@@ -127,7 +128,7 @@ ALIKE = np.array([1.0, 2 / 3, 1 / 3, 0.0])
 
 @given(cases() | cases(**BINARY, tied=True))
 @example(Case(np.stack([1 - ALIKE, ALIKE], axis=1), np.array([1, 1, 1, 0]), 0.0, None))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_the_rule_on_its_own_tasks_keeps_epsilon_and_reaches_the_bound(case: Case) -> None:
     """Theorem recipe_multi: scores and tie weights alone are a solution."""
     fair = case.solve()
@@ -137,7 +138,7 @@ def test_the_rule_on_its_own_tasks_keeps_epsilon_and_reaches_the_bound(case: Cas
 
 
 @given(cases(classes=(2, 2), groups=(2, 3), max_tasks=8, weighted=False))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_strict_f1_is_the_best_of_all_labels(case: Case) -> None:
     assume(case.posterior[:, 1].sum() > 0)
     fair = case.solve("deterministic", objective="f1", strict=True)
@@ -148,7 +149,7 @@ def test_strict_f1_is_the_best_of_all_labels(case: Case) -> None:
 
 
 @given(cases(weighted=False), st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_labels_beat_the_bound(case: Case, strict: bool) -> None:
     fair = case.solve("deterministic", strict=strict)
     chances = np.eye(case.posterior.shape[1])[fair.labels]
@@ -166,7 +167,7 @@ def test_no_labels_beat_the_bound(case: Case, strict: bool) -> None:
 
 
 @given(cases(**BINARY, max_tasks=30), st.lists(st.floats(0, 1), min_size=3, max_size=6))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_the_exact_frontier_is_a_falling_concave_line_of_solutions(case: Case, epsilons: list[float]) -> None:
     frontier = case.solve().frontier
     gap, value = frontier.gap, frontier.value
@@ -187,7 +188,7 @@ def test_the_exact_frontier_is_a_falling_concave_line_of_solutions(case: Case, e
 
 
 @given(cases(**BINARY, weighted=False))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_the_frontier_counts_the_labels_that_change(case: Case) -> None:
     own = np.eye(2)[case.posterior.argmax(axis=1)]
     frontier = case.solve().frontier
@@ -197,7 +198,7 @@ def test_the_frontier_counts_the_labels_that_change(case: Case) -> None:
 
 
 @given(cases(classes=(2, 3), groups=(2, 3)))
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_points_of_any_frontier_are_certified_solutions(case: Case) -> None:
     frontier = case.solve().frontier
     assert frontier.optimality_gap <= 1e-9
@@ -210,7 +211,7 @@ def test_points_of_any_frontier_are_certified_solutions(case: Case) -> None:
 
 
 @given(cases(classes=(2, 2), groups=(2, 3)))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_points_of_the_f1_frontier_are_solutions(case: Case) -> None:
     assume(case.posterior[:, 1].sum() > 0)
     frontier = case.solve(objective="f1").frontier
@@ -222,14 +223,14 @@ def test_points_of_the_f1_frontier_are_solutions(case: Case) -> None:
 
 
 @given(cases(), st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_larger_epsilon_costs_nothing(case: Case, epsilons: list[float]) -> None:
     less, more = (case.solve(epsilon=epsilon).certificate.bound for epsilon in epsilons)
     assert less <= more + 1e-9
 
 
 @given(cases(max_tasks=9, weighted=False), st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_a_larger_epsilon_costs_nothing_without_a_coin(case: Case, epsilons: list[float]) -> None:
     less, more = (case.solve("deterministic", epsilon=e, strict=True).certificate.value for e in epsilons)
     assert less <= more + 1e-9
@@ -245,7 +246,7 @@ def framed(case: Case, order: np.ndarray | None = None) -> tuple[pd.DataFrame, p
 
 
 @given(cases(max_tasks=20), SEEDS, st.sampled_from(["deterministic", "randomized", "strict"]))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_order_of_rows(case: Case, seed: int, decision: str) -> None:
     assume(decision != "strict" or case.weights is None)
     order = np.random.default_rng(seed).permutation(len(case.group))
@@ -271,7 +272,7 @@ def renamed(case: Case, class_order: np.ndarray, group_order: np.ndarray, decisi
 
 
 @given(cases(), SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_names_of_classes_and_groups(case: Case, seed: int) -> None:
     rng = np.random.default_rng(seed)
     orders = rng.permutation(case.posterior.shape[1]), rng.permutation(np.unique(case.group).size)
@@ -286,7 +287,7 @@ def test_names_of_classes_and_groups(case: Case, seed: int) -> None:
 
 
 @given(cases(tied=False), SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_names_leave_labels_alone_where_nothing_is_tied(case: Case, seed: int) -> None:
     rng = np.random.default_rng(seed)
     orders = rng.permutation(case.posterior.shape[1]), rng.permutation(np.unique(case.group).size)
@@ -296,7 +297,7 @@ def test_names_leave_labels_alone_where_nothing_is_tied(case: Case, seed: int) -
 
 
 @given(cases(**BINARY))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_swapping_the_groups(case: Case) -> None:
     swapped = case._replace(group=1 - case.group)
     here, there = case.solve(), swapped.solve()
@@ -309,7 +310,7 @@ def test_swapping_the_groups(case: Case) -> None:
 
 
 @given(cases(weighted=False), SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_merging_equal_tasks_into_heavier_ones(case: Case, seed: int) -> None:
     times = np.random.default_rng(seed).integers(1, 6, len(case.group))
     merged = case._replace(weights=times.astype(float))
@@ -323,7 +324,7 @@ def test_merging_equal_tasks_into_heavier_ones(case: Case, seed: int) -> None:
 
 
 @given(cases(max_tasks=10), st.integers(2, 4))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_copies_of_every_task(case: Case, times: int) -> None:
     copies = Case(
         np.tile(case.posterior, (times, 1)),
@@ -338,7 +339,7 @@ def test_copies_of_every_task(case: Case, times: int) -> None:
 
 
 @given(cases(), st.sampled_from(["first", "last"]), st.sampled_from(["deterministic", "randomized"]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_epsilon_one_changes_nothing(case: Case, ties: str, decision: str) -> None:
     fair = case.solve(decision, epsilon=1.0, ties=ties)
     best = case.posterior == case.posterior.max(axis=1, keepdims=True)
@@ -350,14 +351,14 @@ def test_epsilon_one_changes_nothing(case: Case, ties: str, decision: str) -> No
 
 
 @given(cases(tied=True), st.sampled_from(["first", "last"]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_rule_with_nothing_to_change_repeats_the_labels(case: Case, ties: str) -> None:
     fair = case.solve(epsilon=1.0, ties=ties)
     np.testing.assert_array_equal(fair.rule.predict(case.posterior, case.group), fair.labels)
 
 
 @given(cases())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_epsilon_zero_leaves_no_gap(case: Case) -> None:
     fair = case.solve(epsilon=0.0)
     assert case.gap(fair.probabilities) <= 1e-9
@@ -366,7 +367,7 @@ def test_epsilon_zero_leaves_no_gap(case: Case) -> None:
 
 
 @given(cases(), st.floats(-5, 5), st.floats(0.1, 10))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_costs_of_errors_are_accuracy_by_another_scale(case: Case, shift: float, scale: float) -> None:
     plain = case.solve()
     moved = case.solve(objective=scale * np.eye(case.posterior.shape[1]) + shift)
@@ -378,7 +379,7 @@ def test_costs_of_errors_are_accuracy_by_another_scale(case: Case, shift: float,
 
 
 @given(cases(**BINARY, max_tasks=20))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_two_classes_by_the_general_path(case: Case) -> None:
     problem = read_posterior(case.posterior, case.group, sample_weight=case.weights)
     gain = make_gain("accuracy", 2)
@@ -424,7 +425,7 @@ def dual_of_the_paper(case: Case, beta: float) -> float:
 
 
 @given(cases(**BINARY, max_tasks=30))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_the_papers_threshold_and_dual(case: Case) -> None:
     fair = case.solve()
     multipliers = np.array(fair.certificate.multipliers)

@@ -20,6 +20,7 @@ from faircrowd.fair.sides import SLACK, count_at, make_side, new_cache, rate_of,
 from faircrowd.fair.threshold import relaxed_split
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import keep_used
+from strategies import examples
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -71,7 +72,7 @@ def test_gains_take_no_array_of_gains() -> None:
 
 
 @given(st.integers(1, 400), st.booleans(), st.booleans(), SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_rates_and_values_of_every_count(n: int, tied: bool, weighted: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     costs = np.sort(rng.integers(-3, 4, n) / 5 if tied else rng.uniform(-1, 1, n))
@@ -91,7 +92,7 @@ def test_rates_and_values_of_every_count(n: int, tied: bool, weighted: bool, see
 
 
 @given(st.integers(1, 300), st.booleans(), SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_counts_are_found_as_in_an_array_of_rates(n: int, weighted: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     side = make_side(np.sort(rng.uniform(-1, 1, n)), rng.uniform(0.5, 3.0, n) if weighted else None, 0, float(n))
@@ -106,7 +107,7 @@ def test_counts_are_found_as_in_an_array_of_rates(n: int, weighted: bool, seed: 
 
 
 @given(st.integers(4, 200), st.booleans(), st.sampled_from(["first", "last"]), SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_labels_are_the_best_of_each_group_in_order(n_tasks: int, by_evidence: bool, ties: str, seed: int) -> None:
     posterior, group = crowd(n_tasks, votes=3, seed=seed)
     evidence = np.random.default_rng(seed).integers(1, 4, n_tasks) if by_evidence else None
@@ -124,7 +125,7 @@ IDS = ["numbers", "texts", "mixed"]
 
 
 @given(st.integers(2, 80), st.sampled_from(IDS), st.booleans(), SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_selection_is_the_start_of_the_order(n_tasks: int, kind: str, by_evidence: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     posterior, group = crowd(max(n_tasks, 4), seed=seed)

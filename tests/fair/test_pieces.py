@@ -25,6 +25,7 @@ from faircrowd.fair.tasks import Tasks
 from faircrowd.fair.units import limbs_of
 from faircrowd.fair.whole import best_counts
 from faircrowd.votes import Vocabulary
+from strategies import examples
 
 SEEDS = st.integers(0, 2**32 - 1)
 PLAIN = {"objective": "accuracy", "decision": "deterministic", "random_state": 3}
@@ -69,7 +70,7 @@ def timeless(certificate: Certificate) -> Certificate:
 
 
 @given(st.integers(6, 300), st.sampled_from([None, 3]), st.floats(0, 0.3), st.integers(1, 90), SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_two_classes_by_selection(n: int, votes: int | None, epsilon: float, piece: int, seed: int) -> None:
     for asked in (PLAIN, PLAIN | {"decision": "randomized"}, PLAIN | {"objective": [[2.0, -1.0], [-3.0, 1.0]]}):
         whole = solve_problem(some(n, 2, 2, seed, votes), epsilon=epsilon, **asked)
@@ -143,7 +144,7 @@ def test_a_tiny_group_widens_the_window() -> None:
 @given(
     st.integers(10, 200), st.integers(2, 4), st.integers(2, 4), st.sampled_from([None, 3]), st.integers(1, 90), SEEDS
 )
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_many_classes_and_groups(n: int, classes: int, groups: int, votes: int | None, cuts: int, seed: int) -> None:
     for asked in (PLAIN, PLAIN | {"decision": "randomized"}):
         whole = solve_problem(some(n, classes, groups, seed, votes), epsilon=0.05, **asked)
@@ -152,7 +153,7 @@ def test_many_classes_and_groups(n: int, classes: int, groups: int, votes: int |
 
 
 @given(st.integers(10, 120), st.sampled_from(["f1", "accuracy"]), SEEDS)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_names_and_order_of_tasks_do_not_matter(n: int, objective: str, seed: int) -> None:
     """The same ids in another order: another order of labels, the same of everything else."""
     rng = np.random.default_rng(seed)
@@ -238,7 +239,7 @@ def rows_below(tasks: Tasks, bound: float) -> Any:
 
 
 @given(st.integers(5, 200), st.integers(1, 60), st.booleans(), SEEDS)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_the_first_in_order_by_counting(n: int, piece: int, by_evidence: bool, seed: int) -> None:
     problem = some(n, 2, 2, seed, None)
     if not by_evidence:

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from fair import optima
 from faircrowd import make_fair
+from strategies import examples
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.05, 0.1, 0.25, 0.5]), st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_strict_labels_are_the_best_of_all(seed: int, epsilon: float, tied: bool) -> None:
     rng = np.random.default_rng(seed)
     n_classes, n_groups = rng.integers(2, 4), 3

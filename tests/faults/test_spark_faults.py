@@ -93,6 +93,7 @@ def place(java: None, tmp_path_factory: pytest.TempPathFactory) -> Place:
     return Place(tmp_path_factory.mktemp("spark"))
 
 
+@pytest.mark.skipif(not os.environ.get("FAIRCROWD_SLOW"), reason="a Java process of its own; FAIRCROWD_SLOW=1 runs it")
 def test_ctrl_c_while_spark_writes(place: Place) -> None:
     assert place.fault(signal.SIGINT) == (130, "", "faircrowd: interrupted; no results were written.\n")
     assert place.running() == []
