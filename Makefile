@@ -39,7 +39,8 @@ $(APP): $(VENV)/.made pyproject.toml
 	@touch $@
 
 $(DEV): $(APP)
-	$(BIN)/python -m pip install --quiet --no-compile --group test --group lint
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip install --quiet --python $(VENV) --group test --group lint
 	@touch $@
 
 demo: $(APP)
@@ -48,7 +49,7 @@ demo: $(APP)
 test: $(DEV)
 	@$(BIN)/$(PYTEST) $(TESTS)
 
-# pip cannot choose the lowest versions; uv can. They have no wheels for newer Pythons.
+# uv installs faster than pip, and can choose the lowest versions. They have no wheels for newer Pythons.
 $(LOWEST)/.made: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 	  || { echo "the lowest versions need Python 3.11; say where: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }

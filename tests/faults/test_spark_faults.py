@@ -21,6 +21,7 @@ from faults.moments import tree
 
 __all__ = ["java", "spark"]
 Command = Callable[..., tuple[int, str, str]]
+slow = pytest.mark.skipif(not os.environ.get("FAIRCROWD_SLOW"), reason="Java starts anew; FAIRCROWD_SLOW=1 runs it")
 OLD = {
     "labels.parquet/part-0.parquet": "old",
     "labels.parquet/_SUCCESS": "",
@@ -93,7 +94,7 @@ def place(java: None, tmp_path_factory: pytest.TempPathFactory) -> Place:
     return Place(tmp_path_factory.mktemp("spark"))
 
 
-@pytest.mark.skipif(not os.environ.get("FAIRCROWD_SLOW"), reason="a Java process of its own; FAIRCROWD_SLOW=1 runs it")
+@slow
 def test_ctrl_c_while_spark_writes(place: Place) -> None:
     assert place.fault(signal.SIGINT) == (130, "", "faircrowd: interrupted; no results were written.\n")
     assert place.running() == []
@@ -135,6 +136,7 @@ def test_what_cannot_be_an_output(place: Place, java: None, faircrowd: Command) 
     assert not Path("s3:").exists()
 
 
+@slow
 def test_java_that_does_not_start(place: Place, java: None) -> None:
     options = {"SPARK_CONF_DIR": str(place.folder), "TMPDIR": str(place.tmp)}
     done = subprocess.run(
@@ -149,6 +151,7 @@ def test_java_that_does_not_start(place: Place, java: None) -> None:
     assert (tree(place.out), list(place.tmp.iterdir())) == (place.old, [])
 
 
+@slow
 def test_spark_cannot_write(place: Place, spark: Any, faircrowd: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     inside_a_file: Any = lambda folder, name: folder.waiting("summary.json") / name  # noqa: E731
     monkeypatch.setattr(OutputFolder, "new_folder", inside_a_file)
