@@ -102,6 +102,7 @@ def test_ctrl_c_while_spark_writes(place: Place) -> None:
     assert list(place.tmp.iterdir()) == []
 
 
+@slow
 def test_killed_while_spark_writes_and_run_again(
     place: Place, spark: Any, faircrowd: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +163,7 @@ def test_spark_cannot_write(place: Place, spark: Any, faircrowd: Command, monkey
     assert tree(place.out) == place.old
 
 
+@slow
 def test_all_appears_by_one_exchange(
     place: Place, spark: Any, faircrowd: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
