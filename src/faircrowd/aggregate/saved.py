@@ -20,24 +20,13 @@ from faircrowd.aggregate.weighted import GoldMajorityVote, Wawa, ZeroBasedSkill
 from faircrowd.errors import FaircrowdError, InputError
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.plain import from_plain, to_plain
-from faircrowd.votes.untrusted import read_arrays, read_json
+from faircrowd.votes.untrusted import FAULTS, read_arrays, read_json
 
 __all__ = ["MODEL_FILES", "load_model", "model_files"]
 
 MODEL_FILES = ("model.json", "model.npz")
 
 _SCHEMA = 1
-_BROKEN = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
-"""What files raise that were edited."""
 _KIND = "faircrowd.model"
 _MODELS: dict[str, type[Aggregator]] = {
     kind.__name__: kind
@@ -107,7 +96,7 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
         shapes = {name: tuple(shape) for name, shape in described["arrays"].items()}
         _check_sizes(place, described, shapes)
         return _restored(described, read_arrays(packed, "model", shapes))
-    except _BROKEN as error:
+    except FAULTS as error:
         if isinstance(error, FaircrowdError):
             raise
         raise InputError(f"{folder} holds no model of faircrowd ({type(error).__name__}: {error}).") from None

@@ -10,7 +10,7 @@ from faircrowd.cli import options as opt
 from faircrowd.cli.console import Console
 from faircrowd.cli.engines import Engine
 from faircrowd.cli.fitting import fit_votes, guard, make_labels_fair
-from faircrowd.cli.writing import FILES, SPARK_LABELS, write_run
+from faircrowd.cli.writing import CHECKPOINT, FILES, SPARK_LABELS, write_run
 from faircrowd.errors import OptionError
 
 __all__ = ["aggregate"]
@@ -71,7 +71,7 @@ def aggregate(
     elif strict or confidence is not None:
         raise OptionError("--strict and --confidence go with --epsilon; give it, or leave them out.")
     console = Console(as_json)
-    reader = Engine.asked(engine, memory_limit, checkpoint=out / "checkpoint.npz", resume=resume)
+    reader = Engine.asked(engine, memory_limit, checkpoint=out / CHECKPOINT, resume=resume)
     reading = {"task": task, "worker": worker, "label": label, "delimiter": delimiter}
     reading |= {"on_duplicate": on_duplicate, "on_missing": on_missing}
     settings: dict[str, Any] = {"ties": ties, "n_iter": n_iter, "tol": tol}

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from faircrowd.errors import FileError, InputError
 
-__all__ = ["parse_json", "read_arrays", "read_json"]
+__all__ = ["FAULTS", "parse_json", "read_arrays", "read_json"]
 
 _LARGEST_TEXT = 1 << 30
 _DEEPEST = 50
-_FAULTS = (
-    *(KeyError, TypeError, ValueError, AttributeError, EOFError, OverflowError, NotImplementedError, RuntimeError),
-    *(MemoryError, zipfile.BadZipFile, zlib.error, struct.error),
+FAULTS = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError, TypeError, ValueError),
+    *(zipfile.BadZipFile, zlib.error, struct.error),
 )
+"""What is raised on the way by a file that was edited or cut."""
 
 
 def read_json(path: Path, what: str, *, infinite: bool = False) -> Any:
@@ -103,7 +104,7 @@ def read_arrays(path: Path, what: str, shapes: Mapping[str, tuple[int, ...] | No
         raise
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except _FAULTS as error:
+    except FAULTS as error:
         why = f"{type(error).__name__}: {str(error)[:200]}"
         raise InputError(f"{path} is no {what} of faircrowd ({why}).") from None
 
