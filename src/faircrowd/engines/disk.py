@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from faircrowd._checks import check_choice, warn
 from faircrowd.engines.choice import free_memory, memory_to_regroup
 from faircrowd.engines.regroup import ROLES, Sorter, opened_sorter, refuse_repeated, write_votes
-from faircrowd.engines.scratch import Scratch, remove_left
+from faircrowd.engines.scratch import Scratch, clear_left
 from faircrowd.engines.staging import stage
 from faircrowd.errors import DataWarning, FaircrowdError, FileError, InputError
 from faircrowd.votes.files import read_header
@@ -70,8 +70,7 @@ def read_votes_on_disk(
     own = [find_column("group", names, name, where=str(source)) for name in wanted] if in_votes else []
     limit = memory_limit or memory_to_regroup(free_memory() // 2)
     try:
-        if (line := remove_left(folder)) is not None:
-            warn(line, DataWarning)
+        clear_left(folder)
         scratch = Scratch(folder)
     except OSError as error:
         raise _no_room(folder, error) from None

@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["HIDDEN", "Scratch", "remove_left", "uninterrupted"]
+from faircrowd._checks import warn
+from faircrowd.errors import DataWarning
+
+__all__ = ["HIDDEN", "Scratch", "clear_left", "remove_left", "uninterrupted"]
 
 HIDDEN = ".faircrowd-"
 """How a folder among the user's files begins."""
@@ -53,6 +56,12 @@ def remove_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREF
         return None
     what = "a folder that a killed run" if len(left) == 1 else f"{len(left)} folders that killed runs"
     return f"removed {what} left in {parent}"
+
+
+def clear_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> None:
+    """Remove the folders that killed processes left, and warn if there were any."""
+    if (line := remove_left(where, prefix)) is not None:
+        warn(line, DataWarning)
 
 
 @contextmanager

@@ -13,11 +13,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from faircrowd._checks import warn
 from faircrowd.engines.opening import check_spark, spark_session
-from faircrowd.engines.scratch import Scratch, remove_left, uninterrupted
+from faircrowd.engines.scratch import Scratch, clear_left, uninterrupted
 from faircrowd.engines.spark_jobs import told
-from faircrowd.errors import DataWarning, FaircrowdError, FileError
+from faircrowd.errors import FaircrowdError, FileError
 
 __all__ = ["running"]
 
@@ -36,8 +35,7 @@ def running(master: str | None, **settings: str) -> Iterator[Any]:
     command says in one sentence why it ended; with ``FAIRCROWD_TRACEBACK`` it is.
     """
     check_spark(master)
-    if (line := remove_left()) is not None:
-        warn(line, DataWarning)
+    clear_left()
     if _gateway() is not None or (master or "").startswith("sc://") or "PYSPARK_GATEWAY_PORT" in os.environ:
         yield spark_session(master, **settings)  # in a process that is not ours
         return

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from faircrowd._checks import check_path, few, warn
-from faircrowd.engines.scratch import HIDDEN, Scratch, remove_left, uninterrupted
-from faircrowd.errors import DataWarning, FileError
+from faircrowd._checks import check_path, few
+from faircrowd.engines.scratch import HIDDEN, Scratch, clear_left, uninterrupted
+from faircrowd.errors import FileError
 from faircrowd.report.publish import publish
 
 __all__ = ["PREFIX", "OutputFolder", "written"]
@@ -63,8 +63,7 @@ class OutputFolder:
                     folder.mkdir()
                     self._made.insert(0, folder)
             for place in (self.path, self.path.resolve().parent):
-                if (line := remove_left(place, PREFIX)) is not None:
-                    warn(line, DataWarning)
+                clear_left(place, PREFIX)
             self._scratch = Scratch(self.path, PREFIX)
             self._files = self._scratch.path / "files"
             self._files.mkdir()
