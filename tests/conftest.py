@@ -32,7 +32,6 @@ EARLY = (
     "engines/test_spark_servers.py",
     "engines/test_spark_fair.py",
     "engines/test_spark.py",
-    "faults/test_spark_faults.py",
     "aggregate/test_spark_models.py",
     "report/test_browser.py",
     "faults/test_killed.py",

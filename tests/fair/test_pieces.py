@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faircrowd.fair.atoms import atom_hashes, collect
+from faircrowd.fair.atoms import Atoms, atom_hashes, collect
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.core import solve_core
 from faircrowd.fair.dual import dual_value, smoothed_multipliers
@@ -176,17 +176,23 @@ def test_names_and_order_of_tasks_do_not_matter(n: int, objective: str, seed: in
         assert timeless(a.certificate) == timeless(b.certificate)
 
 
+def core_of(problem: Problem, epsilon: float, most: int, near: float = 1e-10) -> Atoms:
+    """Solve with few tasks gathered; the others are counted, and the optimum is that of all."""
+    gain = make_gain("accuracy", problem.n_classes)
+    _, whole = solve_core(problem, gain, epsilon)
+    atoms, found = solve_core(problem, gain, epsilon, most=most)
+    assert atoms.rest is not None
+    assert atoms.mass.sum() + atoms.rest.mass.sum() == problem.group.size
+    assert found.value == pytest.approx(whole.value, abs=near)
+    assert found.bound == pytest.approx(whole.bound, abs=1e-10)
+    assert found.bound - found.value <= 1e-10
+    return atoms
+
+
 @pytest.mark.parametrize("shape", [(3, 2), (5, 3), (2, 4)])
 def test_few_undecided_tasks_prove_the_optimum_of_all(shape: tuple[int, int]) -> None:
     problem = some(30_000, *shape, 5, None)
-    gain = make_gain("accuracy", shape[0])
-    _, whole = solve_core(problem, gain, 0.03)
-    atoms, found = solve_core(problem, gain, 0.03, most=6_000)
-    assert atoms.rest is not None
-    assert atoms.mass.size < 8_000
-    assert atoms.mass.sum() + atoms.rest.mass.sum() == 30_000
-    assert found.value == pytest.approx(whole.value, abs=1e-12)
-    assert found.bound - found.value <= 1e-10
+    assert core_of(problem, 0.03, 6_000, near=1e-12).mass.size < 8_000
     with patch("faircrowd.fair.core.MOST", 6_000):
         a = solve_problem(problem, epsilon=0.03, **PLAIN)
         with limits(5_000):
@@ -212,26 +218,12 @@ def test_certain_tasks_can_all_get_the_other_label(evidence: Any, sorts: bool) -
 @pytest.mark.parametrize(("shape", "most"), [((4, 3), 41), ((3, 5), 14), ((2, 3), 171)])
 def test_a_sample_too_small_to_tell_the_tasks_apart_gathers_more(shape: tuple[int, int], most: int) -> None:
     """What is left undecided by it cannot close the gap of the others."""
-    problem, gain = some(1_500, *shape, 5, None), make_gain("accuracy", shape[0])
-    _, whole = solve_core(problem, gain, 0.01)
-    atoms, found = solve_core(problem, gain, 0.01, most=most)
-    assert atoms.rest is not None
-    assert atoms.mass.sum() + atoms.rest.mass.sum() == 1_500
-    assert found.value == pytest.approx(whole.value, abs=1e-10)
-    assert found.bound - found.value <= 1e-10
+    core_of(some(1_500, *shape, 5, None), 0.01, most)
 
 
 def test_few_undecided_of_few_tasks() -> None:
     """Small enough to be run without compiled kernels."""
-    problem, gain = some(400, 3, 2, 5, None), make_gain("accuracy", 3)
-    _, whole = solve_core(problem, gain, 0.03)
-    atoms, found = solve_core(problem, gain, 0.03, most=100)
-    assert atoms.rest is not None
-    assert atoms.mass.size < 400
-    assert atoms.mass.sum() + atoms.rest.mass.sum() == 400
-    assert found.value == pytest.approx(whole.value, abs=1e-10)
-    assert found.bound - found.value <= 1e-10
-    assert found.bound == pytest.approx(whole.bound, abs=1e-10)
+    assert core_of(some(400, 3, 2, 5, None), 0.03, 100).mass.size < 400
 
 
 def rows_below(tasks: Tasks, bound: float) -> Any:
