@@ -3,8 +3,8 @@
     python tests/mutants/run.py --sample 500 --seed 1
 
 First every test runs once, to know which lines it reaches. A changed line is then tried with the tests that reach it,
-the quickest first, up to a number of seconds. Kernels run as plain Python where their file is changed: numba would
-take compiled callers from its cache. What was tried is kept in a folder, so that a run can go on.
+the quickest first, up to a number of seconds. Kernels run as plain Python where one is changed: numba would take it,
+and its compiled callers, from its cache. What was tried is kept in a folder, so that a run can go on.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from reach import Reach, quick_profile
 from mutants import Mutant, mutants_of
 
 FOLDERS = ["src/faircrowd/fair", "src/faircrowd/audit"]
-TESTS = ["tests/fair", "tests/audit", *FOLDERS]
+TESTS = ["tests/fair", "tests/audit", "tests/bad_input", "tests/report", "tests/engines/test_spark_passes.py", *FOLDERS]
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "--doctest-modules", "--assert=plain"]
 _NOT_LOADED = 77
 
@@ -43,6 +43,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--most", type=float, default=40.0, help="seconds of tests for one change")
     parser.add_argument("--only", default="", help="a pattern for the paths of the files to change")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="which tests, if not all; with a folder of its own")
     parser.add_argument("--folder", type=Path, default=Path("build/mutants"), help="where to keep what was found")
     given = parser.parse_args()
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"):
@@ -56,8 +57,10 @@ def main() -> None:
     kept = given.folder / "outcomes.jsonl"
     known = _known(kept)
     left = [mutant for mutant in chosen if _key(mutant) not in known]
-    ways = {_compiled(mutant.path) for mutant in left}
-    reached = {jit: _reach(given.folder / f"reach-{'jit' if jit else 'plain'}.json", jit) for jit in sorted(ways)}
+    ways = {_compiled(mutant) for mutant in left}
+    reached = {
+        jit: _reach(given.folder / f"reach-{'jit' if jit else 'plain'}.json", given.tests, jit) for jit in sorted(ways)
+    }
     print(f"{total} changes, {len(chosen)} chosen, {len(left)} to try", flush=True)
     workers = [
         multiprocessing.get_context("fork").Process(
@@ -72,23 +75,27 @@ def main() -> None:
     _show(chosen, _known(kept))
 
 
-def _reach(out: Path, jit: bool) -> dict[str, Any]:
+def _reach(out: Path, tests: list[str], jit: bool) -> dict[str, Any]:
     """Run every test once in a process of its own, and return what each reached."""
     if not out.exists():
         print(f"running the tests {'with' if jit else 'without'} compiled kernels", flush=True)
         child = os.fork()
         if child == 0:
             _settle(jit)
-            pytest.main([*TESTS, *OPTIONS], plugins=[Reach(out, FOLDERS, 60 if jit else 3)])
+            pytest.main([*tests, *OPTIONS], plugins=[Reach(out, FOLDERS, 30 if jit else 6)])
             os._exit(0)
         os.waitpid(child, 0)
     found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
     return found
 
 
-def _compiled(path: str) -> bool:
-    """Return whether kernels may be compiled while a file is changed: there are none in it."""
-    return "numba.njit" not in Path(path).read_text(encoding="utf-8")
+def _compiled(mutant: Mutant) -> bool:
+    """Return whether kernels may be compiled: the change is in no kernel, nor in what the kernels of a file share."""
+    code = Path(mutant.path).read_text(encoding="utf-8")
+    for node in ast.parse(code).body:
+        if node.lineno <= mutant.line <= (node.end_lineno or 0) and isinstance(node, ast.FunctionDef | ast.ClassDef):
+            return not any("njit" in ast.unparse(given) for given in node.decorator_list)
+    return "njit" not in code
 
 
 def _settle(jit: bool) -> None:
@@ -110,12 +117,13 @@ def _work(mutants: list[Mutant], reached: dict[bool, Any], kept: Path, most: flo
 
     assert "faircrowd" not in sys.modules, (hypothesis, numba, pandas, polars, pyarrow, scipy)
     for number, mutant in enumerate(mutants):
-        jit = _compiled(mutant.path)
+        jit = _compiled(mutant)
         tests = _tests_for(mutant, reached[jit], most)
         if number % 100 == 0 and tests and _try(mutant._replace(operator=""), tests, jit, math.inf) != "survived":
             raise RuntimeError(f"the tests of {mutant.path}:{mutant.line} fail without a change")
         begun = time.perf_counter()
-        outcome = _try(mutant, tests, jit, 30 + 4 * most) if tests else "not reached"
+        limit = 20 + 5 * sum(reached[jit]["seconds"][name] for name in tests)
+        outcome = _try(mutant, tests, jit, limit) if tests else "not reached"
         row = {"key": _key(mutant), "outcome": outcome, "seconds": round(time.perf_counter() - begun, 1)}
         row |= {"line": mutant.line, "tests": len(tests), "change": mutant.change()}
         with kept.open("a", encoding="utf-8") as file:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import pyarrow.parquet
 
+from faircrowd.engines.memory import free_memory
 from faircrowd.errors import OptionError
 
-__all__ = ["Choice", "check_run", "choose_engine", "free_memory", "memory_to_regroup", "parse_size"]
+__all__ = ["Choice", "check_run", "choose_engine", "memory_to_regroup", "parse_size"]
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 _LEAST = 500 * 10**6
@@ -90,26 +91,6 @@ def parse_size(text: str) -> int:
     if size < _LEAST:
         raise OptionError(f"--memory-limit {text!r} must be a size of at least 500MB, such as 2GB.")
     return size
-
-
-def free_memory() -> int:
-    """Return the bytes that new work can take without swapping: what the system has, or what a container may."""
-    sizes = []
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            sizes += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
-        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as most:
-            allowed = most.read().strip()
-        with open("/sys/fs/cgroup/memory.current", encoding="ascii") as now:
-            sizes += [] if allowed == "max" else [max(int(allowed) - int(now.read()), 0)]
-    except (OSError, ValueError):
-        pass  # another system, or no container
-    if not sizes:
-        try:
-            sizes = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2]
-        except (AttributeError, ValueError, OSError):
-            sizes = [4 << 30]
-    return min(sizes)
 
 
 def _needed(path: Path) -> int:

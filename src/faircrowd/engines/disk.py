@@ -10,7 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, warn
-from faircrowd.engines.choice import free_memory, memory_to_regroup
+from faircrowd.engines.choice import memory_to_regroup
+from faircrowd.engines.memory import free_memory
 from faircrowd.engines.regroup import ROLES, Sorter, opened_sorter, refuse_repeated, write_votes
 from faircrowd.engines.scratch import Scratch, clear_left
 from faircrowd.engines.staging import stage
