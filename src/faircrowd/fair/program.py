@@ -6,6 +6,7 @@ Maximise :math:`\sum_j m_j \sum_k U_{jk} x_{jk}` over :math:`x_j` in the simplex
 a part of the classes only.
 """
 
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -73,7 +74,8 @@ def solve_program(
     fixed = (scale * decided / group_mass[:, None]).ravel()
     one_each: Any = csr_array((np.ones(n_pairs), (atom, np.arange(n_pairs))), shape=(rows.size, n_pairs + n_classes))
     shares = group_mass / group_mass.sum()
-    found = linprog(
+    solved = partial(
+        linprog,
         np.concatenate([-shares[group[rows][atom]] * gains[rows][atom, label], np.zeros(n_classes)]),
         A_ub=vstack([inner, -inner], format="csr"),
         b_ub=np.concatenate([room - fixed, room + fixed]),
@@ -81,8 +83,12 @@ def solve_program(
         b_eq=scale * parts[rows] if rows.size else None,
         bounds=[(0, None)] * n_pairs + [(None, None)] * n_classes,
         method="highs",
-        options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
     )
+    options = {"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE}
+    found = solved(options=options)
+    if found.status != 0:
+        # Without room for a gap, presolve can take the rounding of weights over many orders for a contradiction.
+        found = solved(options={**options, "presolve": False})
     if found.status != 0:
         return None
     prices = -np.asarray(found.ineqlin.marginals)
