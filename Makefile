@@ -14,7 +14,7 @@ TESTS ?=
 # Three processes on two cores: browsers and Spark wait a lot. Files in the order of tests/conftest.py.
 PYTEST := python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test test-lowest test-long coverage mutants lint types doctest imports check bench clean
+.PHONY: help demo test kernels test-lowest test-long coverage mutants advisories lint types doctest imports check bench clean
 
 help:
 	@echo "make demo   set up and run the main job on the paper's synthetic crowd"
@@ -23,6 +23,7 @@ help:
 	@echo "make test-long MINUTES=60   the laws of the fair rule on random and adversarial instances"
 	@echo "make coverage   the tests, and which lines and branches they reach"
 	@echo "make mutants SAMPLE=1000   small changes of the code, and whether a test notices"
+	@echo "make advisories   known weaknesses of the packages that are installed, where a service can be asked"
 	@echo "make check  lint, types, doctests and the law of imports"
 	@echo "make bench  speed and memory, as ratios against peers in the same run"
 
@@ -31,15 +32,14 @@ $(VENV)/.made:
 	  || { echo "Python 3.11 or newer is needed; say which: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "setting up $(VENV); this takes a minute"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@touch $@
 
 $(APP): $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet -e '.[app]' pandas
+	$(BIN)/uv pip install --quiet --python $(VENV) -e '.[app]' pandas
 	@touch $@
 
 $(DEV): $(APP)
-	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip install --quiet --python $(VENV) --group test --group lint
 	@touch $@
 
@@ -49,12 +49,12 @@ demo: $(APP)
 test: $(DEV)
 	@$(BIN)/$(PYTEST) $(TESTS)
 
-# uv installs faster than pip, and can choose the lowest versions. They have no wheels for newer Pythons.
+# uv can choose the lowest versions. They have no wheels for newer Pythons.
 $(LOWEST)/.made: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 	  || { echo "the lowest versions need Python 3.11; say where: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet uv
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct '.[app,stream,spark]' --group test
 	@touch $@
 
@@ -63,10 +63,14 @@ test-lowest: $(LOWEST)/.made
 	@$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --no-deps --reinstall-package faircrowd .
 	@$(LOWEST)/bin/$(PYTEST) $(TESTS)
 
+# Most kernels are compiled here, once, before several processes would each do so.
+kernels: $(DEV)
+	@$(BIN)/python -m pytest tests/fair/test_kept.py tests/audit/test_kept.py
+
 # Another Python, for tests that compare with it.
 $(NEWEST)/.made: pyproject.toml
 	$(OTHER) -m venv --clear $(NEWEST)
-	$(NEWEST)/bin/python -m pip install --quiet uv
+	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(NEWEST)/bin/uv pip install --quiet --python $(NEWEST) -e '.[app]'
 	@touch $@
 
@@ -74,7 +78,7 @@ test-long: $(DEV)
 	$(BIN)/python tests/long/laws.py --minutes $(MINUTES)
 
 $(MEASURE): $(DEV)
-	$(BIN)/python -m pip install --quiet --group measure
+	$(BIN)/uv pip install --quiet --python $(VENV) --group measure
 	@touch $@
 
 # Kernels are machine code, which is not measured: some small tests run once more with kernels as plain Python.
@@ -87,6 +91,10 @@ coverage: $(MEASURE)
 
 mutants: $(MEASURE)
 	$(BIN)/python tests/mutants/run.py --sample $(SAMPLE)
+
+advisories: $(DEV)
+	@$(BIN)/uv pip install --quiet --python $(VENV) --group audit
+	@$(BIN)/python .ci/advisories.py
 
 lint: $(DEV)
 	$(BIN)/ruff check .
