@@ -14,8 +14,11 @@ import pytest
 from hypothesis import settings
 
 import faircrowd as package
+from engines.spark_session import java, spark
 from faircrowd.cli.app import run
 from strategies import examples
+
+__all__ = ["java", "spark"]
 
 # Kernels compile on their first call, so no example has a deadline; where CI is set, a run can be repeated exactly.
 settings.register_profile(
@@ -39,6 +42,21 @@ EARLY = (
     "engines/test_scratch.py",
     "experiments/test_reproduce.py",
 )
+
+# These share a session of Spark, so one process runs them all.
+WITH_SPARK = ("tests/engines/test_spark.py", "tests/engines/test_spark_fair.py", "tests/aggregate/test_spark_models.py")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            name = super()._split_scope(nodeid)
+            return "Spark" if name in WITH_SPARK else name
+
+    return ByFile(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

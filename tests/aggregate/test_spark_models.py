@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from crowds import simulated
-from engines.spark_session import java, spark
 from faircrowd import (
     GLAD,
     BayesVote,
@@ -25,8 +24,6 @@ from faircrowd.engines.spark_votes import SparkVotes, spark_votes
 from faircrowd.errors import InputError, OptionError
 
 pytest.importorskip("pyspark")
-__all__ = ["java", "spark"]
-
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 CROWD = simulated(n_tasks=90, seed=4)
 VOTES = CROWD.votes.assign(

@@ -15,11 +15,10 @@ import pandas as pd
 import pytest
 
 import faircrowd as fc
-from engines.spark_session import ENVIRONMENT, java, spark
+from engines.spark_session import ENVIRONMENT
 from faircrowd.report import OutputFolder, publish
 from faults.moments import tree
 
-__all__ = ["java", "spark"]
 Command = Callable[..., tuple[int, str, str]]
 slow = pytest.mark.skipif(not os.environ.get("FAIRCROWD_SLOW"), reason="Java starts anew; FAIRCROWD_SLOW=1 runs it")
 OLD = {
