@@ -6,9 +6,10 @@ import numpy as np
 from scipy.optimize import linprog
 
 
-def gap(labels: np.ndarray, group: np.ndarray, n_classes: int) -> float:
-    rates = np.array([[np.mean(labels[group == a] == k) for k in range(n_classes)] for a in np.unique(group)])
-    return float(np.ptp(rates, axis=0).max())
+def gap(labels: np.ndarray, group: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the gap of labels, or of each row of labels."""
+    each = [[(labels[..., group == a] == k).mean(axis=-1) for k in range(n_classes)] for a in np.unique(group)]
+    return np.ptp(np.array(each), axis=0).max(axis=0)
 
 
 def best_with_coin(gains: np.ndarray, group: np.ndarray, epsilon: float, weights: np.ndarray | None = None) -> float:
@@ -38,16 +39,13 @@ def labellings(n_tasks: int, n_classes: int) -> np.ndarray:
 
 def best_without_coin(gains: np.ndarray, group: np.ndarray, epsilon: float) -> float:
     n_tasks, n_classes = gains.shape
-    return max(
-        float(gains[np.arange(n_tasks), labels].mean())
-        for labels in labellings(n_tasks, n_classes)
-        if gap(labels, group, n_classes) <= epsilon + 1e-12
-    )
+    labels = labellings(n_tasks, n_classes)
+    values = gains[np.arange(n_tasks), labels].mean(axis=1)
+    return float(values[gap(labels, group, n_classes) <= epsilon + 1e-12].max())
 
 
 def best_f1(p: np.ndarray, group: np.ndarray, epsilon: float) -> float:
-    best = 0.0
-    for labels in labellings(p.size, 2):
-        if gap(labels, group, 2) <= epsilon + 1e-12:
-            best = max(best, 2 * float(p @ labels) / (p.sum() + labels.sum()))
-    return best
+    labels = labellings(p.size, 2)
+    marked, total = labels @ p, p.sum() + labels.sum(axis=1)
+    values = np.divide(2 * marked, total, out=np.zeros_like(marked), where=total > 0)
+    return float(values[gap(labels, group, 2) <= epsilon + 1e-12].max())
