@@ -1,13 +1,15 @@
 """The bootstrap over workers and tasks: the same for any order and threads, equal to plain code, wide enough."""
 
 import os
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from faircrowd import read_votes, simulate_crowd
-from faircrowd.audit.bootstrap import _replicate, bootstrap_counts, bootstrap_gap
+from faircrowd.audit import bootstrap
+from faircrowd.audit.bootstrap import _interval, _replicate, bootstrap_counts, bootstrap_gap
 from faircrowd.audit.intervals import gap_interval
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError, OptionError
@@ -164,3 +166,68 @@ def test_bad_input() -> None:
             bootstrap_gap(votes, **wrong)
     with pytest.raises(InputError, match="whole numbers"):
         bootstrap_counts([[1.5, 2], [1, 2]])
+
+
+class Fixed:
+    """Stands for a generator: keeps the laws it is given, and draws what it was told to."""
+
+    def __init__(self, counts: list) -> None:
+        self.counts = np.array(counts)
+
+    def multinomial(self, sizes: np.ndarray, laws: np.ndarray) -> np.ndarray:
+        self.sizes, self.laws = sizes, laws
+        return self.counts
+
+
+def test_an_interval_by_hand() -> None:
+    counts = np.array([[1.0, 3.0], [4.0, 4.0]])
+    rng = Fixed([[[2, 2], [4, 4]], [[4, 0], [4, 4]], [[0, 4], [4, 4]], [[2, 2], [2, 6]]])
+    laws = np.array([[[1.0, 3.0], [2.0, 6.0]]] * 4)
+    found = _interval(counts, laws, 0.75, rng, "by hand")
+    assert rng.sizes.tolist() == [4, 8]
+    assert rng.laws.tolist() == [[[(1 + 0.5) / 5, (3 + 0.5) / 5], [(2 + 0.5) / 9, (6 + 0.5) / 9]]] * 4
+    # Rates of class 0: 1/2, 1, 0, 1/2 (mean 1/2) and 1/2, 1/2, 1/2, 1/4 (mean 7/16).
+    errors = sorted([1 / 16, 1 / 2 - 1 / 16, 1 / 2 + 1 / 16, 3 / 16])
+    assert (found.gap, found.low, found.high) == (0.25, 0, 0.25 + 1 / 2 + 1 / 16)
+    assert _interval(counts, laws, 0.5, rng, "by hand").high == 0.25 + errors[2]
+    assert (found.confidence, found.method) == (0.75, "by hand")
+    wide = _interval(np.array([[4.0, 0.0], [0.0, 8.0]]), laws, 0.5, rng, "by hand")
+    assert (wide.gap, wide.low, wide.high) == (1, 1 - errors[2], 1)
+
+
+def test_three_classes_share_the_task_that_is_added() -> None:
+    rng = Fixed([[[1, 1, 0], [0, 1, 1]]])
+    _interval(np.array([[1.0, 1, 0], [0, 1, 1]]), np.array([[[2.0, 2, 0], [0, 1, 3]]]), 0.9, rng, "")
+    np.testing.assert_allclose(rng.laws, [[[4 / 9, 4 / 9, 1 / 9], [1 / 9, (0.5 + 1 / 3) / 3, (1.5 + 1 / 3) / 3]]])
+
+
+def test_defaults_and_names() -> None:
+    counts = [[3, 4], [5, 1]]
+    found = bootstrap_counts(counts)
+    assert found == bootstrap_counts(counts, replicates=2000, confidence=0.95, random_state=0)
+    assert found.method == "bootstrap of tasks, 2,000 replicates"
+    frame = pd.DataFrame({"task": [0, 0, 1, 1], "worker": [0, 1, 0, 2], "label": [0, 1, 1, 1]})
+    votes = table_of(frame, pd.Series(["a", "b"]))
+    found = bootstrap_gap(votes)
+    assert found == bootstrap_gap(votes, ties="first", replicates=2000, confidence=0.95, random_state=0)
+    assert found.method == "bootstrap of workers and tasks, 2,000 replicates"
+    assert bootstrap_counts(counts, replicates=1).high >= 0
+    assert bootstrap_gap(votes, replicates=1).gap == 1
+
+
+def test_replicates_are_drawn_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes, shapes = small(), []
+    whole = bootstrap_gap(votes, replicates=300)
+
+    class Watched(LocalEngine):
+        def reduce(self, kernel: Any, *args: Any) -> Any:
+            if kernel is _replicate:
+                shapes.append(args[0].shape)
+            return super().reduce(kernel, *args)
+
+    monkeypatch.setattr(bootstrap, "LocalEngine", Watched)
+    for most, steps in ((1 << 22, [128, 128, 44]), (12 * 100 + 11, [100] * 3), (3, [1] * 300)):
+        monkeypatch.setattr(bootstrap, "_MOST_WEIGHTS", most)
+        shapes.clear()
+        assert bootstrap_gap(votes, replicates=300) == whole
+        assert shapes == [(12, n) for n in steps]

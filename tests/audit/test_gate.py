@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faircrowd.audit import gate
 from faircrowd.audit.gate import Verdict, check_labels
 from faircrowd.audit.intervals import gap_limits
 from faircrowd.errors import InputError, OptionError
@@ -154,3 +155,67 @@ def test_labels_that_cannot_be_judged(labels: object, message: str) -> None:
 def test_bad_options(wrong: dict) -> None:
     with pytest.raises(OptionError, match=next(iter(wrong))):
         check_labels(*sample(0.5, 0.5), **{"epsilon": 0.1, **wrong})
+
+
+def test_an_end_that_is_epsilon_itself() -> None:
+    labels, groups = sample(0.5, 0.6, n=200)
+    limits = gap_limits([[100, 100], [80, 120]])
+    passed = check_labels(labels, groups, epsilon=limits.high)
+    assert (passed.status, passed.needed) == ("pass", None)
+    assert passed.reason == f"the gap is at most {limits.high:.4f} with 95% confidence, within epsilon {limits.high:g}"
+    open_end = check_labels(labels, groups, epsilon=limits.low)
+    assert open_end.status == "not enough evidence"
+    assert open_end.reason == (
+        f"the gap may be anywhere from {limits.low:.4f} to {limits.high:.4f} (95% confidence in each end), and "
+        f"epsilon {limits.low:g} lies between; about {open_end.needed:,} tasks in each group would be enough, "
+        "if the rates stay as they are"
+    )
+    failed = check_labels(labels, groups, epsilon=limits.low - 1e-9)
+    assert failed.status == "fail"
+    assert (failed.low, failed.high, failed.confidence, failed.needed) == (limits.low, limits.high, 0.95, None)
+    assert check_labels(labels, groups, epsilon=0.1, confidence=0.9).low == gap_limits([[100, 100], [80, 120]], 0.9).low
+
+
+@pytest.mark.parametrize(
+    ("table", "epsilon"),
+    [([[3, 1], [1, 3]], 0.1), ([[1, 1], [1, 2]], 0.4), ([[9, 1], [10, 3]], 0.4), ([[2], [3]], 0.2)],
+)
+def test_needed_is_the_fewest_in_two_digits(table: list[list[int]], epsilon: float) -> None:
+    sizes = np.sum(table, axis=1)
+    rates = np.array(table) / sizes[:, None]
+
+    def is_clear(n: int) -> bool:
+        limits = gap_limits(rates * n, 0.9)
+        return limits.high <= epsilon or limits.low > epsilon
+
+    fewest = next(n for n in range(int(sizes.min()) + 1, 1000) if is_clear(n))
+    unit = 10 ** max(len(str(fewest)) - 2, 0)
+    assert gate._needed(np.array(table), epsilon, 0.9) == -(-fewest // unit) * unit
+
+
+def test_how_far_needed_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Twice, four times, ... 12 tasks: 768 are not enough, 1,536 are.
+    few, more = np.array([[6, 6], [6, 7]]), np.array([[6, 6], [7, 9]])
+    for most, table, want in ((1536, few, True), (1535, few, False), (10, few, False), (10, more, True)):
+        monkeypatch.setattr(gate, "_MOST", most)  # a hundred times the largest group is looked at in any case
+        rates = table[:, 0] / table.sum(axis=1)
+        assert (gate._needed(table, float(np.ptp(rates)) + 0.037, 0.95) is not None) == want
+
+
+def test_where_the_gap_is() -> None:
+    labels = ["x"] * 3 + ["y"] * 3 + ["z"] * 4 + ["x"] * 4 + ["y"] * 5 + ["z"] * 1
+    verdict = check_labels(labels, ["a"] * 10 + ["b"] * 10, epsilon=0.3)
+    assert verdict.widest == ("z", "a", "b")
+    assert verdict.gap == pytest.approx(0.3)
+    assert verdict.rates == {"a": {"x": 0.3, "y": 0.3, "z": 0.4}, "b": {"x": 0.4, "y": 0.5, "z": 0.1}}
+    assert verdict.counts == {"a": {"x": 3, "y": 3, "z": 4}, "b": {"x": 4, "y": 5, "z": 1}}
+    assert verdict.to_dict()["rates"] == verdict.rates
+
+
+def test_rows_that_are_refused_are_counted() -> None:
+    twice = pd.Series([1] * 16, index=[*range(8)] * 2)
+    with pytest.raises(InputError, match="8 tasks have more than one row of labels: 0, 1, 2, 3, 4 and 3 more; a task"):
+        check_labels(twice, dict.fromkeys(range(8), "a"), epsilon=0.1)
+    frame = pd.DataFrame({"task": ["a", None, "b", None], "label": [1, 1, 0, 0]})
+    with pytest.raises(InputError, match=r"2 of 4 rows have no task \(the first is row 2\); give every task a label"):
+        check_labels(frame, {"a": 0, "b": 1}, epsilon=0.1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from faircrowd.audit.intervals import gap_interval, gap_limits, newcombe, wilson
+from faircrowd.audit.intervals import _wilson, check_counts, gap_interval, gap_limits, newcombe, wilson
 from faircrowd.errors import InputError, OptionError
 
 CONFIDENCE = st.sampled_from([0.8, 0.9, 0.95, 0.999])
@@ -145,3 +145,52 @@ def test_counts_that_are_none(counts: list) -> None:
 def test_confidence_that_is_none(confidence: object) -> None:
     with pytest.raises(OptionError, match="confidence must be"):
         gap_limits([[1, 2], [3, 4]], confidence)
+
+
+def test_parts_of_a_task_and_rounding() -> None:
+    with np.errstate(all="raise"):
+        low, high = wilson(0.25, 0.5, 0.95)
+        z2 = 1.959963984540054**2
+        assert float(high) - float(low) == pytest.approx(2 * np.sqrt(z2 * (0.125 + z2 / 4)) / (0.5 + z2))
+        assert float(high) + float(low) == pytest.approx(1)
+        wilson(0, 0)
+        newcombe(0, 0, 0, 0)
+        assert [float(end) for end in newcombe(0.25, 0.5, 0.125, 0.25)] == pytest.approx(
+            [-float(end) for end in newcombe(0.125, 0.25, 0.25, 0.5)[::-1]]
+        )
+    x = 50 - 10.0 ** -np.arange(1, 15)  # an end that is rounded above 1
+    assert _wilson(x, np.full(14, 50.0), 0.2)[1].max() == 1
+    assert [float(end) for end in wilson(3, 8)] == [float(end) for end in wilson(3, 8, 0.95)]
+    assert [float(end) for end in newcombe(3, 8, 2, 9)] == [float(end) for end in newcombe(3, 8, 2, 9, 0.95)]
+
+
+def test_ends_of_several_differences_by_hand() -> None:
+    table = np.array([[3, 7, 1], [6, 2, 9], [0, 5, 5]])
+    pairs = [(table[:, k], a, b) for k in range(3) for a, b in ((0, 1), (0, 2), (1, 2))]
+    n = table.sum(axis=1)
+
+    def ends(confidence: float) -> list[tuple[float, float]]:
+        return [tuple(map(float, newcombe(x[a], n[a], x[b], n[b], confidence))) for x, a, b in pairs]
+
+    for find, upper, lower in ((gap_interval, 0.05, 0.05 / 17), (gap_limits, 0.1, 0.1 / 18)):
+        found = find(table)
+        assert (found.confidence, find(table, 0.95)) == (0.95, found)
+        assert found.high == pytest.approx(max(max(-low, high) for low, high in ends(1 - upper)))
+        assert found.low == pytest.approx(max(0, *(max(low, -high) for low, high in ends(1 - lower))))
+        assert find(table[:, [1, 0, 2]]).low == pytest.approx(found.low)
+    assert gap_interval(table).method == "Newcombe"
+    assert gap_limits(table).method == "Newcombe, each end on its own"
+
+
+def test_counts_are_checked_with_reasons() -> None:
+    for table in ([[1, 2]], [1, 2], [[], []], [[[1]], [[2]]]):
+        with pytest.raises(InputError, match="a row for each of at least two groups and a column a class; got"):
+            check_counts(table)
+    for bad in (["a"], [{}]):
+        with pytest.raises(InputError, match="counts must be numbers: a row a group"):
+            check_counts([bad, bad])
+    for table in ([[0, 0], [1, 2]], [[1, -1], [1, 2]], [[1, np.inf], [1, 2]]):
+        with pytest.raises(InputError, match="none negative, and every group with at least one task"):
+            check_counts(table)
+    assert check_counts([[0, 1], [0.5, 0]]).dtype == np.float64
+    assert check_counts([[1], [2]]).shape == (2, 1)

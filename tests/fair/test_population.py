@@ -32,6 +32,8 @@ def test_tail_of_a_sum_equals_quadrature(sizes: tuple, log_front: tuple, factor:
     expected = quad(inside, start, end, points=[near] if near > start else None, limit=500, epsabs=0)[0]
     expected += math.exp(c - 2 * n * end**2)
     assert float(_sum_tail(at, n, c, m, d)) == pytest.approx(expected, rel=1e-6)
+    assert float(_sum_tail(at / factor, n, c, m, d)) == pytest.approx(1, rel=1e-12)
+    assert float(_sum_tail(0.99 * at / factor, n, c, m, d)) == 1
 
 
 def test_the_margin_is_close_to_the_errors_of_all_thresholds() -> None:
@@ -126,6 +128,49 @@ def test_laws_of_the_margin() -> None:
     assert several == sorted(several)
 
 
+def tail(n: int, n_classes: int, x: float) -> float:
+    """Return the bound on how often the shares of a group err by more than x, as the module states it."""
+    r = n_classes - 2
+    front = (2 if n_classes == 2 else 2 * n_classes) * (n + 1) ** r
+    room = x - r / n
+    return min(1.0, front * math.exp(-2 * (n - r) * room**2)) if room > 0 else 1.0
+
+
+@pytest.mark.parametrize("sizes", [(60, 200), (90, 150, 400)])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_the_margin_is_the_least_by_the_stated_inequality(sizes: tuple[int, ...], n_classes: int) -> None:
+    """For two groups each error is cut into small steps, and the chance of a sum is added up over them."""
+    margin = margin_for(sizes, n_classes, 0.1, 0.9).margin
+    steps = np.linspace(0.0, margin, 4001)
+
+    def exceeded(m: float) -> tuple[float, float]:
+        below = above = 0.0
+        for i, n in enumerate(sizes):
+            for other in sizes[i + 1 :]:
+                tails = np.array([tail(n, n_classes, x) for x in steps])
+                rest = np.array([tail(other, n_classes, m - x) for x in steps])
+                mass = tails[:-1] - tails[1:]
+                below, above = below + tails[-1] + mass @ rest[:-1], above + tails[-1] + mass @ rest[1:]
+        return below, above
+
+    low, high = exceeded(margin)
+    assert low <= 0.1 <= high
+    assert high - low < 0.02
+    assert np.mean([low, high]) == pytest.approx(0.1, rel=1e-3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_words(n_classes: int) -> None:
+    found = margin_for([90_000, 90_000], n_classes, 0.05, 0.95)
+    assert str(found) == (
+        f"a gap of at most {found.tightened:.4g} on these tasks keeps the gap of all tasks like them within 0.05, with "
+        "0.95 confidence"
+    )
+    assert found.inequality.startswith("Dvoretzky-Kiefer-Wolfowitz with Massart's constant")
+    assert ("in the other 1, for all prices of 3 classes" in found.inequality) == (n_classes == 3)
+    assert ("for all thresholds at once" in found.inequality) == (n_classes == 2)
+
+
 @pytest.mark.parametrize(("n_groups", "n_classes"), [(2, 2), (4, 2), (2, 5)])
 def test_needed_is_the_least_that_is_enough(n_groups: int, n_classes: int) -> None:
     small = margin_for([50] * n_groups, n_classes, 0.05, 0.95)
@@ -140,17 +185,30 @@ def test_nothing_can_be_promised_for_epsilon_zero_or_of_a_handful_of_tasks() -> 
     none = margin_for([10**6, 10**6], 2, 0.0, 0.95)
     assert (none.enough, none.needed) == (False, None)
     assert "no number of tasks would be enough" in str(none)
-    assert margin_for([1, 3], 5, 0.5, 0.95).margin == 1
-    assert margin_for([1, 3], 2, 1.0, 0.95).enough  # no gap exceeds 1
+    with np.errstate(all="raise"):
+        for sizes, n_classes in (([1, 3], 5), ([3, 900], 5), ([900, 3], 5), ([1, 1], 2)):
+            assert margin_for(sizes, n_classes, 0.5, 0.95).margin == 1
+    assert margin_for([4, 10**9], 5, 0.5, 0.95).margin > 0.75  # three of the four tasks are left out
+    whole = margin_for([1, 3], 2, 1.0, 0.95)
+    assert (whole.enough, whole.tightened, whole.needed) == (True, 0, 1)  # no gap exceeds 1
+
+
+@pytest.mark.parametrize(("epsilon", "many"), [(3.6e-6, True), (2.6e-6, False)])
+def test_more_than_a_million_millions_of_tasks_are_no_number(epsilon: float, many: bool) -> None:
+    needed = margin_for([10, 10], 2, epsilon, 0.95).needed
+    assert (needed is not None) is many
+    assert needed is None or 2**38 < needed < 2**39
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         {"group_sizes": [10]},
+        {"group_sizes": []},
         {"group_sizes": [10, 0]},
         {"n_classes": 1},
         {"epsilon": 1.5},
+        {"epsilon": -0.5},
         {"confidence": 1},
         {"confidence": 0.2},
     ],

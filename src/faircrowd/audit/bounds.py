@@ -73,7 +73,7 @@ def majority_gap_bound(rates: ArrayLike) -> MajorityBound:
     values = group_rates(rates)
     own = values * (1 - values)
     with np.errstate(divide="ignore"):
-        slopes = np.minimum(1.0, eta() / np.sqrt(np.maximum(own.sum(axis=0) - own, 0.0)))
+        slopes = np.minimum(1.0, eta() / np.sqrt(own.sum(axis=0) - own))
     pairs = combinations(range(values.shape[1]), 2)
     sums = (np.abs(values[:, a] - values[:, b]) @ np.maximum(slopes[:, a], slopes[:, b]) for a, b in pairs)
     return MajorityBound(float(max(sums, default=0.0)))

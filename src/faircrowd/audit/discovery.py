@@ -99,10 +99,10 @@ def _fisher(x1: Any, n1: Any, x2: Any, n2: Any, p_value: Any, least: Any) -> Non
             if weight <= seen * _SAME:
                 tail += weight
             bottom = weight
-        p_value[i] = min(tail / total, 1.0)
+        p_value[i] = tail / total
         rarest, other = min(bottom, top), max(bottom, top)
         both = low < high and other <= rarest * _SAME
-        least[i] = min((rarest + other if both else rarest) / total, 1.0)
+        least[i] = (rarest + other if both else rarest) / total
 
 
 @numba.njit(cache=True, nogil=True)

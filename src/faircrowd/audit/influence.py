@@ -64,7 +64,7 @@ def worker_influence(votes: VoteTable, *, ties: str = "split") -> Influence:
     engine = LocalEngine(votes, by_group=True)
     rule = _RULES.index(ties)
     labels, moves, changed = engine.reduce(_leave_out, votes.n_workers, len(groups), votes.n_classes, rule)
-    return Influence(float(_gaps(labels[None])[0]), _gaps(labels + moves), changed)
+    return Influence(_gaps(labels[None]).item(), _gaps(labels + moves), changed)
 
 
 def _gaps(labels: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -95,7 +95,7 @@ def _leave_out(block, n_workers, n_groups, n_classes, rule):  # type: ignore[no-
             labels[g, k] += before[k]
         i = start
         while i < stop:
-            end = i + 1
+            end = i
             while end < stop and worker[end] == worker[i]:  # votes are sorted by worker inside a task
                 end += 1
             # One vote matters only if it is for a class at the top that no longer leads by two.
@@ -122,8 +122,7 @@ def _share_out(classes, counts, rule, mass):  # type: ignore[no-untyped-def]
 
     Return the most votes, and the most of any other class (as many, if there is a tie).
     """
-    top = second = n_tied = 0
-    winner = -1
+    top = second = n_tied = winner = 0
     for k in classes:
         mass[k] = 0
         if counts[k] > top:

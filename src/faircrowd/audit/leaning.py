@@ -136,4 +136,5 @@ def _tests(counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.f
         test = fisher_tests(hits, total, counts[:, s, :, k].sum(axis=1) - hits, votes[:, s].sum(axis=1) - total)
         p_value, least = np.minimum(p_value, test.p_value), np.minimum(least, test.least)
         made += test.least < 1
-    return np.minimum(p_value * np.maximum(made, 1), 1.0), np.minimum(least * np.maximum(made, 1), 1.0)
+    made = np.maximum(made, 1)
+    return np.minimum(p_value * made, 1.0), least * made

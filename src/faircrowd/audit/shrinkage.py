@@ -49,17 +49,16 @@ def normal_prior(values: NDArray[np.float64], variances: NDArray[np.float64]) ->
 def _shrunken(hits: NDArray[np.int64], votes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the shrunken differences of one label, a row a worker and a column a group; NaN without votes."""
     voted, found = votes > 0, np.asarray(votes.sum(axis=0) > 0)
-    n_voted = voted.sum(axis=1, keepdims=True)
+    n_voted = np.maximum(voted.sum(axis=1, keepdims=True), 1)
     everywhere = voted[:, found].all(axis=1)
     rates = np.divide(hits, votes, out=np.zeros(hits.shape), where=voted)
-    differences = np.where(voted, rates - rates.sum(axis=1, keepdims=True) / np.maximum(n_voted, 1), np.nan)
+    differences = np.where(voted, rates - rates.sum(axis=1, keepdims=True) / n_voted, np.nan)
     crowd = hits.sum() / max(votes.sum(), 1)
-    if not 0 < crowd < 1 or np.count_nonzero(found) < 2 or np.count_nonzero(everywhere) < 2:
+    if not 0 < crowd < 1 or np.count_nonzero(everywhere) < 2:
         return differences  # nothing to learn from the others
     pooled = (hits.sum(axis=1, keepdims=True) + 2 * crowd) / (votes.sum(axis=1, keepdims=True) + 2)
     variances = np.divide(pooled * (1 - pooled), votes, out=np.zeros(hits.shape), where=voted)
     total = variances.sum(axis=1, keepdims=True)
-    n_voted = np.maximum(n_voted, 1)
     variances = np.where(voted & (n_voted > 1), variances * (1 - 2 / n_voted) + total / n_voted**2, np.nan)
     priors = np.array(
         [

@@ -129,7 +129,7 @@ def _row_hashes(gains: Any, group: Any, hashes: Any) -> None:
 @numba.njit(cache=True, nogil=True)
 def _mark_new(gains: Any, group: Any, hashes: Any, order: Any, is_new: Any) -> None:
     for n in range(order.size):
-        i, j = order[n], order[max(n - 1, 0)]
+        i, j = order[n], order[n - 1]
         is_new[n] = n == 0 or hashes[i] != hashes[j] or group[i] != group[j]
         for k in range(gains.shape[1]):
             if gains[i, k] != gains[j, k]:

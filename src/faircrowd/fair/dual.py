@@ -199,14 +199,14 @@ def _soft(gains: Any, mass: Any, group: Any, group_mass: Any, prices: Any, tempe
 
 @numba.njit(cache=True, nogil=True)
 def _margins(gains: Any, group: Any, prices: Any) -> Any:
-    margin, label = np.empty(gains.shape[0]), np.empty(gains.shape[0], np.int32)
+    margin, label = np.empty(gains.shape[0]), np.zeros(gains.shape[0], np.int32)
     for j in range(gains.shape[0]):
-        best, second, at = -np.inf, -np.inf, 0
+        best = second = -np.inf
         for k in range(gains.shape[1]):
             score = gains[j, k] - prices[group[j], k]
             if score > best:
-                best, second, at = score, best, k
+                best, second, label[j] = score, best, k
             elif score > second:
                 second = score
-        margin[j], label[j] = best - second, at
+        margin[j] = best - second
     return margin, label

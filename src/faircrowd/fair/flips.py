@@ -80,8 +80,8 @@ def flip_path(falls: Any, rises: Any, gap: float) -> Any:
     value_f, value_r = value_of(falls, f, near_f), value_of(rises, r, near_r)
     gaps[0], values[0], changed[0] = gap, value_f + value_r, 0.0
     marked[0] = falls.share * rate_f + rises.share * rate_r
-    while gaps[n] > 0.0 and n + 1 < most:
-        cost_f = -falls.share * falls.costs[f - 1] if f > 0 else np.inf
+    while gaps[n] > 0.0:  # so the rate of the falling group is above 0: it has labels to flip
+        cost_f = -falls.share * falls.costs[f - 1]
         cost_r = rises.share * rises.costs[r] if r < rises.costs.size else np.inf
         if cost_f < cost_r or (cost_f == cost_r and falls.share <= rises.share):
             f -= 1

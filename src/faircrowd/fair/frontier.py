@@ -66,11 +66,9 @@ class Frontier:
         columns = (self.value, self.changed, self.accuracy)
         if epsilon >= self.gap[0]:
             return FrontierPoint(float(self.gap[0]), *(float(y[0]) for y in columns))
-        right = int(np.searchsorted(-self.gap, -epsilon, side="left"))
-        right = min(right, self.gap.size - 1)
-        left = max(right - 1, 0)
-        width = self.gap[left] - self.gap[right]
-        part = (self.gap[left] - epsilon) / width if width > 0 else 0.0
+        right = int(np.searchsorted(-self.gap, -epsilon, side="left"))  # not the first; and the last gap is 0
+        left = right - 1
+        part = (self.gap[left] - epsilon) / (self.gap[left] - self.gap[right])
         return FrontierPoint(epsilon, *(float(y[left] + part * (y[right] - y[left])) for y in columns))
 
 

@@ -66,7 +66,7 @@ def cost_of(key: Any, value: float) -> Any:
     """Return the cost that a key stands for."""
     if not key.is_odds:
         return value
-    p = 1.0 / (1.0 + math.exp(min(max(value, -700.0), 700.0)))
+    p = 1.0 / (1.0 + math.exp(min(value, 700.0)))
     return (key.one - key.zero) * p + key.zero + key.start
 
 

@@ -11,7 +11,7 @@ from faircrowd.fair.tasks import Population, Tasks
 __all__ = ["first_in_order"]
 
 _FEW = 1 << 20
-_BINS = 1 << 16
+_BITS = 16
 
 Find = Callable[..., NDArray[np.int64]]
 
@@ -55,7 +55,7 @@ def _hash_of_rank(tasks: Population, where: tuple[Any, ...], rank: int, inside: 
     """Return the hash of a rank among tasks of one evidence, by counting in ever finer bins."""
     low, high = 0, 2**64 - 1
     while inside > _FEW and high > low:
-        shift = max((high - low).bit_length() - 16, 0)
+        shift = max((high - low).bit_length() - _BITS, 0)
         (bins,) = tasks.reduce(_count_hashes, *where, low, high, shift)
         at_most = np.cumsum(bins)
         at = int(np.searchsorted(at_most, rank))
@@ -97,4 +97,4 @@ def _count_hashes(tasks: Tasks, *parameters: Any) -> tuple[NDArray[np.int64], ..
     *given, shift = parameters
     hashes = _at_evidence(tasks, *given)
     place = (hashes - np.uint64(given[-2])) >> np.uint64(shift)
-    return (np.bincount(place.astype(np.int64), minlength=_BINS),)
+    return (np.bincount(place.astype(np.int64), minlength=1 << _BITS),)

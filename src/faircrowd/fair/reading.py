@@ -91,7 +91,7 @@ def check_posterior(values: NDArray[np.float64], tasks: Vocabulary) -> None:
     if not np.isfinite(bad).all() or (bad < 0).any():
         wrong = bad[~(np.isfinite(bad) & (bad >= 0))][0]
         raise InputError(f"The posterior of task {name} holds {wrong}; probabilities are from 0 to 1.")
-    raise InputError(f"The posterior of task {name} sums to {bad.sum():.6g}, not to 1; normalise its row.")
+    raise InputError(f"The posterior of task {name} sums to {bad.sum():.8g}, not to 1; normalise its row.")
 
 
 def check_groups(groups: Vocabulary) -> None:

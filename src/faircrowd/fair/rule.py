@@ -149,7 +149,8 @@ class FairRule:
         group = self._group_places(problem)
         strange = np.flatnonzero((group < 0) & (problem.sizes > 0))
         if strange.size:
-            names, tasks = few(problem.groups.some(strange[:5])), int(problem.sizes[strange].sum())
+            names = few(problem.groups.some(strange[:5]), strange.size)
+            tasks = int(problem.sizes[strange].sum())
             if unknown == "error":
                 raise InputError(
                     f"{tasks:,} tasks are of groups that the rule does not know: {names}; "
@@ -249,7 +250,7 @@ class FairRule:
         tables = (self.prices, self.gain_matrix, self.gain_offset, self.shares)
         shapes = [(n_groups, n_classes), (n_classes, n_classes), (n_classes,), (n_groups,)]
         fits = [table.shape for table in tables] == shapes and all((abs(table) <= LARGEST).all() for table in tables)
-        fits &= n_groups > 0 and n_classes > 1 and bool((self.shares > 0).all())
+        fits &= n_classes > 1 and bool((self.shares > 0).all())  # no groups: their prices have no columns
         fits &= all(len({(type(name), name) for name in names}) == len(names) for names in (self.groups, self.classes))
         fits &= 0 <= self.epsilon <= 1 and self.random_state >= 0
         for (group, members), weights in self.ties.items():

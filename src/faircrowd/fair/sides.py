@@ -168,9 +168,11 @@ def rate_of(side: Any, count: int) -> Any:
 def count_at(side: Any, rate: float, inclusive: bool) -> int:
     """Count the counts (0 included) whose rate is below a rate, or at or below it."""
     low, high = 0, side.n + 1
-    if not side.rates.size:  # the answer is next to the product, whose rounding is far below one
-        near = int(min(max(rate, -1.0), 2.0) * side.n)
-        low, high = min(max(near - 1, low), high), max(min(near + 3, high), low)
+    if (
+        not side.rates.size
+    ):  # the answer is the product rounded down, whose own rounding is far below one, or 1 or 2 more
+        low = min(max(int(rate * side.n), low), high)
+        high = min(low + 2, high)
     while low < high:
         middle = (low + high) // 2
         here = rate_of(side, middle)

@@ -119,8 +119,6 @@ def _apart(
     gains = gain.of(tasks.posterior)
     margin, best = best_of(gains, tasks.group, prices)
     rows = np.flatnonzero(margin <= apart.widest)
-    if not rows.size or not apart.hashes.size:
-        return best, rows[:0], rows[:0]
     hashes = atom_hashes(gains[rows], tasks.group[rows])
     place = np.minimum(np.searchsorted(apart.hashes, hashes), apart.hashes.size - 1)
     found = apart.hashes[place] == hashes

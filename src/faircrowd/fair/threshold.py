@@ -76,26 +76,19 @@ def relaxed_split(sides: tuple[Side, Side], epsilon: float) -> Split:
     else:
         part_rises = min(left / room_rises, 1.0) if room_rises > 0 else 0.0
         part_falls = min((left - part_rises * room_rises) / room_falls, 1.0) if room_falls > 0 else 0.0
-    sure, tied, omega = [0, 0], [0, 0], [0.0, 0.0]
-    sure[up], tied[up], omega[up] = low_falls, t_falls, 1.0 - part_falls
-    sure[1 - up], tied[1 - up], omega[1 - up] = low_rises, t_rises, max(part_rises, 0.0)
+    ends = (low_falls, t_falls, 1.0 - part_falls), (low_rises, t_rises, max(part_rises, 0.0))
+    (sure_0, tied_0, omega_0), (sure_1, tied_1, omega_1) = ends[up], ends[1 - up]
+    sure, tied, omega = (sure_0, sure_1), (tied_0, tied_1), (omega_0, omega_1)
     beta = float(price if up == 1 else -price)
-    rates, value, bound = [0.0, 0.0], 0.0, float(epsilon * price)
-    for a, (side, sign) in enumerate(zip(sides, (-1.0, 1.0), strict=True)):
+    rates, value, bound = [], 0.0, float(epsilon * price)
+    for a, side in enumerate(sides):
+        toll = beta if a == 1 else -beta
         low, high, cache = sure[a], sure[a] + tied[a], new_cache()
-        rates[a] = (1 - omega[a]) * rate_of(side, low) + omega[a] * rate_of(side, high)
+        rates.append((1 - omega[a]) * rate_of(side, low) + omega[a] * rate_of(side, high))
         value += (1 - omega[a]) * value_of(side, low, cache) + omega[a] * value_of(side, high, cache)
-        best = rank_of(side, -sign * beta / side.share, False)  # those that gain more than their price
-        bound += value_of(side, best, cache) - sign * beta * rate_of(side, best)
-    return Split(
-        (sure[0], sure[1]),
-        (tied[0], tied[1]),
-        (omega[0], omega[1]),
-        beta,
-        rates[1] - rates[0],
-        value,
-        max(bound, value),
-    )
+        best = rank_of(side, -toll / side.share, False)  # those that gain more than their price
+        bound += value_of(side, best, cache) - toll * rate_of(side, best)
+    return Split(sure, tied, omega, beta, rates[1] - rates[0], value, max(bound, value))
 
 
 def tied_part(side: Side, split: Split, a: int) -> float | None:

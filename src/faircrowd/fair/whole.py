@@ -65,23 +65,21 @@ def best_counts(zero: Any, one: Any, epsilon: float) -> Any:
 def _known_counts(zero: Any, one: Any, epsilon: float) -> Any:
     """Return the least and the largest count of group 1 whose bound is known: all, unless sides are windows."""
     least, most = first_known(one), last_known(one)
-    if not zero.starts.size:
-        return least, most
     low, high = least, most + 1
-    while low < high and first_known(zero) > 0:  # counts of group 0 rise with those of group 1
+    while low < high:  # counts of group 0 rise with those of group 1
         middle = (low + high) // 2
         if _split_at(zero, one, epsilon, middle)[0] < first_known(zero):
             low = middle + 1
         else:
             high = middle
     least, high = low, most + 1
-    while low < high and last_known(zero) < zero.n:
+    while low < high:
         middle = (low + high) // 2
         if _split_at(zero, one, epsilon, middle)[1] <= last_known(zero):
             low = middle + 1
         else:
             high = middle
-    return least, (low - 1 if last_known(zero) < zero.n else most)
+    return least, low - 1
 
 
 @numba.njit(cache=True, nogil=True)
@@ -91,7 +89,7 @@ def _split_at(zero: Any, one: Any, epsilon: float, count: int) -> Any:
     high = min(rate_of(one, count) + epsilon + SLACK, 1.0)
     rate = min(max(rate_of(zero, zero.own), low), high)
     after = min(count_at(zero, rate, True), zero.n)
-    before = max(after - 1, 0)
+    before = after - 1  # a rate of at least 0 is that of one count or more
     width = rate_of(zero, after) - rate_of(zero, before)
     return before, after, (rate - rate_of(zero, before)) / width if width > 0 else 0.0
 

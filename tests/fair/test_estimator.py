@@ -1,0 +1,199 @@
+"""``FairCrowd`` and ``make_fair``: parameters, defaults, what is passed on, and what is refused."""
+
+import re
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from faircrowd import DawidSkene, FairCrowd, MajorityVote, make_fair, read_votes, simulate_crowd
+from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
+from faircrowd.fair.estimator import from_posterior
+
+CROWD = simulate_crowd(60, 8, random_state=3)
+GROUPS = CROWD.sensitive_features
+MODEL = MajorityVote().fit(CROWD.votes)
+SHARES = MODEL.probas_
+DEFAULTS: dict[str, Any] = {
+    "estimator": None,
+    "epsilon": 0.05,
+    "objective": "accuracy",
+    "decision": "deterministic",
+    "random_state": 0,
+    "strict": False,
+    "confidence": None,
+}
+
+
+def test_parameters_by_name() -> None:
+    fair = FairCrowd()
+    assert fair.get_params() == fair.get_params(deep=False) == DEFAULTS
+    assert fair.set_params(epsilon=0.2, strict=True) is fair
+    assert fair.get_params() == {**DEFAULTS, "epsilon": 0.2, "strict": True}
+    with pytest.raises(OptionError, match=r"^FairCrowd has no parameter 'color'\.$"):
+        fair.set_params(color="red")
+
+
+def test_before_fit_there_is_nothing() -> None:
+    fair = FairCrowd(MajorityVote())
+    for name in ("labels_", "probas_", "rule_", "certificate_", "frontier_"):
+        with pytest.raises(NotFittedError, match=r"not fitted yet; call fit\(votes, sensitive_features=\.\.\.\) first"):
+            getattr(fair, name)
+    for asked in (fair.predict, fair.predict_proba):
+        with pytest.raises(NotFittedError):
+            asked(CROWD.votes, sensitive_features=GROUPS)
+
+
+def test_a_fit_that_fails_leaves_nothing_behind() -> None:
+    fair = FairCrowd(epsilon=0.1).fit(SHARES, sensitive_features=GROUPS)
+    with pytest.raises(InputError):
+        fair.fit(SHARES * 2, sensitive_features=GROUPS)
+    with pytest.raises(NotFittedError):
+        _ = fair.labels_
+
+
+@pytest.mark.parametrize(
+    "estimator", [None, MajorityVote(), DawidSkene(by_group=True)], ids=["none", "shares", "model"]
+)
+def test_all_ways_to_the_labels_are_one(estimator: Any) -> None:
+    data = SHARES if estimator is None else CROWD.votes
+    fair = FairCrowd(estimator, epsilon=0.1, random_state=2)
+    labels = fair.fit_predict(data, sensitive_features=GROUPS)
+    again = FairCrowd(estimator, epsilon=0.1, random_state=2)
+    probas = again.fit_predict_proba(data, sensitive_features=GROUPS)
+    pd.testing.assert_series_equal(labels, again.labels_)
+    pd.testing.assert_frame_equal(probas, fair.probas_)
+    assert fair.certificate_.gap <= 0.1
+    assert fair.rule_.random_state == 2
+    pd.testing.assert_frame_equal(fair.predict_proba(data=data, sensitive_features=GROUPS), probas)
+    pd.testing.assert_series_equal(
+        fair.predict(data=data, sensitive_features=GROUPS), fair.rule_.predict(probas, GROUPS), check_names=False
+    )
+    assert fair.estimator is estimator
+    assert estimator is None or (fair.estimator_ is not estimator and not hasattr(estimator, "posterior_"))
+
+
+def test_tasks_of_groups_that_fit_did_not_see() -> None:
+    fair = FairCrowd(MajorityVote(), epsilon=0.1).fit(CROWD.votes, sensitive_features=GROUPS)
+    strange = GROUPS.where(GROUPS == 0, 7)
+    with pytest.raises(InputError, match="groups that the rule does not know: 7; it knows 0, 1"):
+        fair.predict(CROWD.votes, sensitive_features=strange)
+    with pytest.warns(DataWarning, match="tasks of unknown groups"):
+        labels = fair.predict(CROWD.votes, sensitive_features=strange, unknown="own")
+    assert (labels[strange == 7] == MODEL.labels_[strange == 7]).all()
+    one = pd.Series(0, index=GROUPS.index)  # new tasks may all be of one group
+    assert len(fair.predict(CROWD.votes, sensitive_features=one)) == 60
+    alone = FairCrowd(epsilon=0.1).fit(SHARES, sensitive_features=GROUPS)
+    assert len(alone.predict(SHARES, sensitive_features=one)) == 60
+
+
+def test_groups_are_needed() -> None:
+    fair = FairCrowd(MajorityVote())
+    with pytest.raises(InputError, match=r"^FairCrowd needs the group of each task; give sensitive_features=\.\.\.$"):
+        fair.fit(CROWD.votes)
+    with pytest.raises(InputError, match="Parity compares groups"):
+        fair.fit(CROWD.votes, sensitive_features=pd.Series(0, index=GROUPS.index))
+    fair.fit(CROWD.votes, sensitive_features=GROUPS)
+    with pytest.raises(InputError, match=r"^The rule goes by group; give sensitive_features for these tasks\.$"):
+        fair.predict(CROWD.votes)
+
+
+def test_known_truth_and_other_arguments_reach_the_estimator() -> None:
+    truth = {SHARES.index[0]: int(1 - MODEL.labels_.iloc[0])}
+    fair = FairCrowd(DawidSkene(), epsilon=1.0).fit(CROWD.votes, sensitive_features=GROUPS, true_labels=truth)
+    assert fair.probas_.iloc[0].argmax() == truth[SHARES.index[0]]
+
+    class Theirs:
+        def fit_predict_proba(self, data: Any, share: float, *, more: float) -> Any:
+            return data * share * more
+
+    found = FairCrowd(Theirs(), epsilon=1.0).fit(SHARES, 0.5, more=2.0, sensitive_features=GROUPS)
+    pd.testing.assert_frame_equal(found.probas_, SHARES, check_names=False)
+    with pytest.raises(InputError, match=r"no predict of its own; give its posterior to rule_\.predict instead\.$"):
+        found.predict_proba(CROWD.votes, sensitive_features=GROUPS)
+    with pytest.raises(OptionError, match=r"^dict has no fit_predict_proba; FairCrowd needs a posterior\.$"):
+        FairCrowd({}).fit(CROWD.votes, sensitive_features=GROUPS)
+
+
+def test_options_reach_the_solver() -> None:
+    def made(**more: Any) -> Any:
+        return FairCrowd(**{"epsilon": 0.1, **more}).fit(SHARES, sensitive_features=GROUPS)
+
+    assert made().certificate_.promise is None
+    assert made(objective="f1").certificate_.objective == "f1"
+    assert made(decision="randomized").certificate_.decision == "randomized"
+    assert made(epsilon=0.5, confidence=0.6).certificate_.promise["confidence"] == 0.6
+
+
+@pytest.mark.parametrize("model", [MajorityVote(), DawidSkene()], ids=["shares", "logarithms"])
+def test_a_posterior_becomes_a_problem(model: Any) -> None:
+    votes = read_votes(CROWD.votes, sensitive_features=GROUPS)
+    model.fit(votes)
+    problem = from_posterior(model.posterior_, votes)
+    assert problem.tasks.to_list() == SHARES.index.tolist()
+    np.testing.assert_array_equal(problem.posterior, model.probas_.to_numpy())
+    np.testing.assert_array_equal(problem.own, model.labels_.to_numpy())
+    np.testing.assert_array_equal(problem.group, votes.group)
+    np.testing.assert_array_equal(problem.evidence, CROWD.votes.groupby("task").size())
+    assert problem.has_odds == isinstance(model, DawidSkene)
+    if problem.has_odds:
+        logs = model.posterior_.scores
+        np.testing.assert_allclose(problem.log_odds, logs[:, 1] - logs[:, 0])
+    three = CROWD.votes.assign(label=np.arange(len(CROWD.votes)) % 3)
+    wide = read_votes(three, sensitive_features=GROUPS)
+    assert not from_posterior(type(model)().fit(wide).posterior_, wide).has_odds
+
+
+# make_fair.
+
+
+def test_the_rule_of_a_result() -> None:
+    weights = np.arange(60) % 3 + 1.0
+    for given in (None, weights):
+        fair = make_fair(posterior=SHARES, sensitive_features=GROUPS, epsilon=0.02, random_state=4, sample_weight=given)
+        w = np.ones(60) if given is None else weights
+        shares = np.bincount(GROUPS, w) / w.sum()
+        np.testing.assert_allclose(fair.rule.shares, shares)
+        np.testing.assert_allclose(fair.rule.prices, fair.certificate.multipliers / shares[:, None])
+        assert (fair.rule.classes, fair.rule.groups) == ((0, 1), (0, 1))
+        assert (fair.rule.epsilon, fair.rule.random_state, fair.margin) == (0.02, 4, None)
+        assert fair.certificate.seconds >= 0
+        np.testing.assert_array_equal(fair.probabilities.columns, [0, 1])
+        assert fair.frontier is fair.frontier
+
+
+def test_results_stay_as_they_are_and_are_compared_by_identity() -> None:
+    fair, again = (make_fair(SHARES, GROUPS, epsilon=0.9, confidence=0.6) for _ in range(2))
+    for name in ("problem", "rule", "frontier"):
+        assert len({getattr(fair, name), getattr(fair, name), getattr(again, name)}) == 2
+    assert len({fair, again, FairCrowd(), FairCrowd()}) == 4
+    for each in (fair, fair.problem, fair.rule, fair.frontier, fair.certificate, fair.margin):
+        first = fields(each)[0].name  # type: ignore[arg-type]
+        with pytest.raises(FrozenInstanceError):
+            setattr(each, first, None)
+
+
+def test_words_of_thresholds_and_of_prices() -> None:
+    fair = make_fair(SHARES.set_axis(["no", "yes"], axis=1), GROUPS.map({0: "x", 1: "y"}), epsilon=0.02)
+    low, high = fair.rule.thresholds
+    assert fair.certificate.thresholds == (
+        f"group x needs a posterior above {low:.4f}, group y needs a posterior above {high:.4f} for label yes"
+    )
+    three = np.random.default_rng(0).dirichlet(np.ones(3), 20)
+    fair = make_fair(three, np.arange(20) % 2, epsilon=0.1)
+    assert fair.certificate.thresholds == str(fair.rule)
+
+
+def test_too_few_tasks_for_a_promise_warn() -> None:
+    said = "These tasks are too few to promise a gap within 0.1 with 0.95 confidence: the margin is "
+    with pytest.warns(DataWarning, match=f"^{re.escape(said)}.* would be enough\\.$"):
+        fair = make_fair(SHARES, GROUPS, epsilon=0.1, confidence=0.95)
+    assert fair.margin is not None
+    assert (fair.margin.enough, fair.certificate.epsilon, fair.rule.epsilon) == (False, 0.0, 0.0)
+    enough = make_fair(SHARES, GROUPS, epsilon=0.9, confidence=0.6)
+    assert enough.margin is not None
+    assert enough.certificate.epsilon == enough.rule.epsilon == pytest.approx(0.9 - enough.margin.margin)
+    equal = np.full(60, 2.0)  # weights that are all the same are none
+    assert make_fair(SHARES, GROUPS, epsilon=0.9, confidence=0.6, sample_weight=equal).margin == enough.margin

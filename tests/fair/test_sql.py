@@ -1,0 +1,84 @@
+"""The rule as SQL, letter by letter."""
+
+import datetime
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from faircrowd.fair.sql import case_expression, identifier, literal
+
+
+def written(ties: dict[Any, Any], uniform: str | None, **more: Any) -> str:
+    settings: dict[str, Any] = {
+        "classes": ("a", "b"),
+        "groups": ("x", "y"),
+        "prices": np.array([[0.25, -0.25], [0.0, 0.5]]),
+        "gain_matrix": np.eye(2),
+        "gain_offset": np.array([0.0, 1.0]),
+        **more,
+    }
+    return case_expression(ties=ties, tie=1e-12, posterior="p_{}", group="g", uniform=uniform, **settings)
+
+
+def test_scores_are_compared_group_by_group() -> None:
+    a, b = '("p_a" + (-0.25))', '("p_b" + (1.25))'
+    c, d = '("p_a" + (0.0))', '("p_b" + (0.5))'
+    assert written({}, None) == (
+        f"CASE WHEN \"g\" = 'x' THEN CASE WHEN {a} >= {b} THEN 'a' WHEN {b} >= {a} THEN 'b' END\n"
+        f"     WHEN \"g\" = 'y' THEN CASE WHEN {c} >= {d} THEN 'a' WHEN {d} >= {c} THEN 'b' END\nEND"
+    )
+
+
+def test_gains_are_weights_of_the_columns() -> None:
+    found = written({}, None, groups=("x",), gain_matrix=np.array([[0.0, 2.0], [0.0, -0.5]]))
+    assert "(0.0 + (-0.25))" in found
+    assert '(2.0 * "p_a" + -0.5 * "p_b" + (1.25))' in found
+
+
+@pytest.mark.parametrize("uniform", [None, "u"])
+def test_ties_are_drawn_or_go_to_the_likeliest(uniform: str | None) -> None:
+    classes = ("a", "b", "c")
+    ties = {(0, (0, 2)): (0.25, 0.75), (0, (0, 1, 2)): (0.5, 0.3, 0.2), (1, (0, 1)): (0.0, 1.0)}
+    sql = written(
+        ties,
+        uniform,
+        classes=classes,
+        prices=np.zeros((2, 3)),
+        gain_matrix=np.eye(3),
+        gain_offset=np.zeros(3),
+    )
+    close = 0.25 - 5e-13  # within the tie
+    far = 0.25 - 2e-12
+    rows: list[tuple[Any, ...]] = [
+        ("x", 0.4, 0.2, 0.4, 0.1, "a", "c"),
+        ("x", 0.4, 0.2, 0.4, 0.25, "c", "c"),
+        ("x", 0.4, 0.2, 0.4, 0.9, "c", "c"),
+        ("x", close, 0.1, 0.25, 0.1, "a", "c"),
+        ("x", 0.25, 0.1, close, 0.9, "c", "c"),
+        ("x", 0.25, 0.1, far, 0.9, "a", "a"),
+        ("x", far, 0.1, 0.25, 0.1, "c", "c"),
+        ("x", 0.25, 0.25, 0.25, 0.49, "a", "a"),
+        ("x", 0.25, 0.25, 0.25, 0.5, "b", "a"),
+        ("x", 0.25, 0.25, 0.25, 0.79, "b", "a"),
+        ("x", 0.25, 0.25, 0.25, 0.8, "c", "a"),
+        ("x", 0.4, 0.4, 0.2, 0.9, "a", "a"),  # a tie that the rule does not know: the first
+        ("y", 0.4, 0.4, 0.2, 0.0, "b", "b"),
+        ("y", 0.4, 0.2, 0.4, 0.9, "a", "a"),
+        ("y", 0.1, 0.7, 0.2, 0.9, "b", "b"),
+        ("z", 0.1, 0.7, 0.2, 0.9, None, None),
+    ]
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE tasks (n INT, g TEXT, p_a DOUBLE, p_b DOUBLE, p_c DOUBLE, u DOUBLE)")
+    connection.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?)", [(i, *r[:5]) for i, r in enumerate(rows)])
+    found = [label for (label,) in connection.execute(f"SELECT {sql} FROM tasks ORDER BY n").fetchall()]  # noqa: S608
+    assert found == [row[5 if uniform else 6] for row in rows]
+
+
+def test_names_and_values_are_quoted() -> None:
+    assert identifier('a "b"') == '"a ""b"""'
+    values = [True, False, 2, -1.5, "it's", ("a", 1), b"x", datetime.date(2020, 1, 2)]
+    assert [literal(value) for value in values] == [
+        *("TRUE", "FALSE", "2", "-1.5", "'it''s'", "'a & 1'", "'x'", "'2020-01-02'")
+    ]
