@@ -30,7 +30,17 @@ from reach import Reach, quick_profile
 from mutants import Mutant, mutants_of
 
 FOLDERS = ["src/faircrowd/fair", "src/faircrowd/audit"]
-TESTS = ["tests/fair", "tests/audit", "tests/bad_input", "tests/report", "tests/engines/test_spark_passes.py", *FOLDERS]
+AT_IMPORT = "tests/test_results.py"
+"""Notices changes of what runs at import, which no test reaches."""
+TESTS = [
+    AT_IMPORT,
+    "tests/fair",
+    "tests/audit",
+    "tests/bad_input",
+    "tests/report",
+    "tests/engines/test_spark_passes.py",
+    *FOLDERS,
+]
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "--doctest-modules", "--assert=plain"]
 _NOT_LOADED = 77
 
@@ -50,7 +60,9 @@ def main() -> None:
         os.environ[name] = "1"
     os.environ["CI"] = "true"  # hypothesis draws the same examples each time
     given.folder.mkdir(parents=True, exist_ok=True)
-    chosen = [mutant for folder in FOLDERS for path in sorted(Path(folder).glob("*.py")) for mutant in mutants_of(path)]
+    chosen = [
+        mutant for folder in FOLDERS for path in sorted(Path(folder).rglob("*.py")) for mutant in mutants_of(path)
+    ]
     total = len(chosen)
     random.Random(given.seed).shuffle(chosen)  # noqa: S311 - to choose, not to hide
     chosen = [mutant for mutant in chosen[: given.sample or total] if re.search(given.only, mutant.path)]
@@ -135,6 +147,7 @@ def _tests_for(mutant: Mutant, reached: dict[str, Any], most: float) -> list[str
     lines, seconds = reached["lines"].get(mutant.path, {}), reached["seconds"]
     first, last, inside = _statement(mutant)
     names = [name for name, seen in lines.items() if not inside or any(first <= line <= last for line in seen)]
+    names += [] if inside else [name for name in seconds if name.startswith(AT_IMPORT) and name not in lines]
     chosen, total = [], 0.0
     for name in sorted(names, key=lambda name: (seconds[name], name)):
         total += seconds[name]

@@ -1,0 +1,38 @@
+"""How functions are called and what they return, all over the package: names of parameters, frozen results."""
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+from typing import Any
+
+import pytest
+
+import faircrowd
+
+MODULES = sorted(
+    found.name
+    for found in pkgutil.walk_packages(faircrowd.__path__, "faircrowd.")
+    if found.name.startswith(("faircrowd.fair.", "faircrowd.audit."))
+)
+COMPARED = {"BayesDivergence", "Certificate", "GapInterval", "MajorityBound", "Margin", "Verdict"}
+"""Results without arrays; == on arrays is no answer, so results with them are only equal to themselves."""
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_results_are_frozen_and_all_parameters_have_names(name: str) -> None:
+    module = importlib.import_module(name)
+    own: list[Any] = [found for found in vars(module).values() if getattr(found, "__module__", "") == name]
+    for function in filter(inspect.isfunction, own):
+        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+        assert inspect.Parameter.POSITIONAL_ONLY not in kinds, function
+    for kind in (found for found in own if "__dataclass_fields__" in vars(found)):
+        one, same = (object.__new__(kind) for _ in range(2))
+        fields = [field.name for field in dataclasses.fields(kind)]
+        for field in fields:
+            object.__setattr__(one, field, 1)
+            object.__setattr__(same, field, 1)
+        if kind is not faircrowd.FairCrowd:  # an estimator is no result: its options may be set
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                setattr(one, fields[0], 2)
+        assert (one == same) == (kind.__name__ in COMPARED), kind
