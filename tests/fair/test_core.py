@@ -1,5 +1,8 @@
 """Few of many tasks: which are gathered, and that the others are counted."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from faircrowd.fair.dual import best_of, prices_of
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.problem import Problem
 from faircrowd.fair.reading import read_posterior
+from faircrowd.fair.relaxed import Relaxed
 
 GAIN = Gain("gains", np.array([[2.0, -1.0, 0.5], [-3.0, 1.5, 0.0], [0.25, 0.0, 1.0]]), np.array([0.25, 0.0, -0.5]))
 CENTRE = np.array([[0.1, -0.05, -0.05], [-0.1, 0.05, 0.05]])
@@ -133,3 +137,28 @@ def test_those_that_were_counted_have_their_best_label(most: int) -> None:
     np.add.at(rates, (problem.group[counted], label[counted]), 1)
     np.testing.assert_array_equal(atoms.rest.mass, rates)
     assert atoms.mass.size <= most
+
+
+@pytest.mark.parametrize(("part", "rounds"), [(0.49, 1), (0.51, 2)])
+def test_multipliers_that_moved_by_half_the_reach_prove_nothing(
+    part: float, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks that were counted may then have another best label: they are told apart once more."""
+    plain_reach, plain_solve, reaches, starts = core._reach, core.solve_relaxed, [], []
+
+    def reach(*given: Any) -> float:
+        reaches.append(plain_reach(*given))
+        return reaches[-1]
+
+    def solved(atoms: Atoms, mass: Any, epsilon: float, start: Any) -> Relaxed:
+        starts.append(start)
+        moved = np.zeros(start.shape)
+        moved[0, 0] = part * reaches[-1] if len(starts) == 1 else 0.0
+        return replace(plain_solve(atoms, mass, epsilon, start), multipliers=start + moved)
+
+    monkeypatch.setattr(core, "_reach", reach)
+    monkeypatch.setattr(core, "solve_relaxed", solved)
+    _, found = core.solve_core(some(300), make_gain("accuracy", 3), 0.03, most=100)
+    assert len(starts) == rounds
+    assert found.multipliers[0, 0] - starts[0][0, 0] == pytest.approx(part * reaches[0], rel=1e-9)
+    assert (reaches[-1] > reaches[0]) == (rounds == 2)  # more are gathered

@@ -1,6 +1,7 @@
 """``FairCrowd`` and ``make_fair``: parameters, defaults, what is passed on, and what is refused."""
 
 import re
+import time
 from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from faircrowd import DawidSkene, FairCrowd, MajorityVote, make_fair, read_votes, simulate_crowd
 from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
 from faircrowd.fair.estimator import from_posterior
+from faircrowd.fair.make import solve_problem
+from faircrowd.fair.reading import read_posterior
 
 CROWD = simulate_crowd(60, 8, random_state=3)
 GROUPS = CROWD.sensitive_features
@@ -152,14 +155,15 @@ def test_a_posterior_becomes_a_problem(model: Any) -> None:
 def test_the_rule_of_a_result() -> None:
     weights = np.arange(60) % 3 + 1.0
     for given in (None, weights):
+        begun = time.perf_counter()
         fair = make_fair(posterior=SHARES, sensitive_features=GROUPS, epsilon=0.02, random_state=4, sample_weight=given)
+        assert 0 < fair.certificate.seconds < time.perf_counter() - begun
         w = np.ones(60) if given is None else weights
         shares = np.bincount(GROUPS, w) / w.sum()
         np.testing.assert_allclose(fair.rule.shares, shares)
         np.testing.assert_allclose(fair.rule.prices, fair.certificate.multipliers / shares[:, None])
         assert (fair.rule.classes, fair.rule.groups) == ((0, 1), (0, 1))
         assert (fair.rule.epsilon, fair.rule.random_state, fair.margin) == (0.02, 4, None)
-        assert fair.certificate.seconds >= 0
         np.testing.assert_array_equal(fair.probabilities.columns, [0, 1])
         assert fair.frontier is fair.frontier
 
@@ -184,6 +188,18 @@ def test_words_of_thresholds_and_of_prices() -> None:
     three = np.random.default_rng(0).dirichlet(np.ones(3), 20)
     fair = make_fair(three, np.arange(20) % 2, epsilon=0.1)
     assert fair.certificate.thresholds == str(fair.rule)
+
+
+def test_labels_are_strict_only_where_asked() -> None:
+    asked: dict[str, Any] = {"epsilon": 0.1, "objective": "accuracy", "decision": "deterministic", "random_state": 0}
+    problem = read_posterior(np.random.default_rng(0).dirichlet(np.ones(3), 20), np.arange(20) % 2)
+    plain, loose, strict = (
+        solve_problem(problem, **asked, **more) for more in ({}, {"strict": False}, {"strict": True})
+    )
+    assert plain.certificate.solver == loose.certificate.solver != strict.certificate.solver
+    assert make_fair(problem.posterior, problem.group, epsilon=0.1).certificate.solver == plain.certificate.solver
+    fair = FairCrowd(epsilon=0.1, strict=True).fit(problem.posterior, sensitive_features=problem.group)
+    assert fair.certificate_.solver == strict.certificate.solver
 
 
 def test_too_few_tasks_for_a_promise_warn() -> None:

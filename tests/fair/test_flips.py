@@ -86,9 +86,8 @@ def test_a_path_without_a_gap_is_a_point() -> None:
 
 def test_a_rate_that_rounds_above_one_is_above_that_of_all_tasks() -> None:
     """The other group has no labels left to flip."""
-    falls = make_side(np.array([-0.5, -0.25, 0.75]), np.ones(3), 2, 5.0)
-    falls = falls._replace(rates=np.array([0.0, 0.5, 1 + 2.0**-52, 1.0]))
-    rises = make_side(np.array([0.125, 0.125]), np.ones(2), 0, 5.0)
-    gaps, _, changed, _ = flip_path(falls, rises, float(falls.rates[2]))
+    falls = make_side(np.array([-0.5, 0.75]), np.ones(2), 1, 4.0)._replace(rates=np.array([0.0, 1 + 2.0**-52, 1.0]))
+    rises = make_side(np.array([0.125, 0.125]), np.ones(2), 0, 4.0)
+    gaps, _, changed, _ = flip_path(falls, rises, float(falls.rates[1]))
     assert gaps.tolist() == [1 + 2.0**-52, 0.5 + 2.0**-52, 2.0**-52, 0.0]
     assert changed.tolist() == pytest.approx([0, 1, 2, 2])

@@ -84,13 +84,15 @@ def test_a_window_has_the_solution_of_all(sorts: bool, steps: int | None, whole:
         np.testing.assert_array_equal(found.keys[a], found.sides[a].costs)
 
 
-def test_a_window_is_as_wide_as_whole_labels_need() -> None:
+@pytest.mark.parametrize("large", [0, 1])
+def test_a_window_is_as_wide_as_whole_labels_need(large: int) -> None:
     """So many tasks of each group on either side: 64, four times the root of all, and those of a task of the other."""
-    problem = some((4000, 1000))
+    given = some((4000, 1000))
+    problem = problem_of(given.posterior[:, 1], given.group if large == 0 else 1 - given.group)
     own = own_labels(problem, COST, by_cost=False)
     found = find_window(problem, COST, own, 0.1, whole=False)
-    for a, margin in ((0, 64 + 4 * math.sqrt(5000) + 16), (1, 64 + 4 * math.sqrt(5000) + 1)):
-        starts = found.sides[a].starts
+    for a, more in ((large, 16), (1 - large, 1)):
+        starts, margin = found.sides[a].starts, 64 + 4 * math.sqrt(5000) + more
         assert abs((found.split.sure[a] - starts[0]) - margin) <= 1
         assert abs((starts[-1] - found.split.sure[a] - found.split.tied[a]) - margin) <= 1
 
@@ -160,7 +162,8 @@ def test_few_tasks_are_not_narrowed() -> None:
 @pytest.mark.parametrize("up", [0, 1])
 def test_runs_between_two_places(up: int) -> None:
     """Those nearer than rounding to the ends are in; number and gain of the better ones are known."""
-    steps = [0.1, 0.1 + 4 * NEAR, 0.1 + 11 * NEAR, 0.2, 0.2, 0.3, 0.4 - 11 * NEAR, 0.4 - 4 * NEAR, 0.4, 0.45]
+    near = np.array([0.5, 1.5, 11]) * NEAR  # those farther than 10 from the last of these are out
+    steps = [*(0.1 + near).tolist(), 0.2, 0.2, 0.3, *(0.4 - near[::-1]).tolist(), 0.45]
     p = 0.5 + np.array(steps * 2) * np.repeat([1, -1], len(steps)) * (1 if up == 0 else -1)
     group = np.repeat([0, 1], len(steps))
     problem, prices = problem_of(p, group), Prices(COST, (0.5, 0.5), up)
@@ -197,7 +200,20 @@ def test_runs_of_all_places() -> None:
 def test_runs_cut_out_of_sorted_tasks() -> None:
     """A margin on either side of those at the cost, and what is nearer than rounding to the last of these."""
     part = np.array(
-        [-0.5, -0.4 - 11 * NEAR, -0.4 - 4 * NEAR, -0.4, -0.3, 0.0, 0.0, 0.1, 0.2, 0.2 + 4 * NEAR, 0.2 + 11 * NEAR, 0.7]
+        [
+            -0.5,
+            -0.4 - 10.5 * NEAR,
+            -0.4 - 9.5 * NEAR,
+            -0.4,
+            -0.3,
+            0.0,
+            0.0,
+            0.1,
+            0.2,
+            0.2 + 9.5 * NEAR,
+            0.2 + 10.5 * NEAR,
+            0.7,
+        ]
     )
     unit, prices = unit_of(COST), Prices(COST, (0.5, 0.5), 1)
     for at, margin, first, last in (

@@ -90,11 +90,12 @@ def test_windows_of_both_groups_are_wide_enough_or_say_so() -> None:
 def sides_with_windows() -> list[tuple[Side, Side, float]]:
     zero, one = side_of(rising(7, 2), 12), side_of(rising(5, 4), 12)
     weighted = side_of(rising(7, 2), 30, weights=np.array([1.0, 2.0, 4.0, 1e-20, 4.0, 2.0, 3.0]))
+    last = side_of(rising(4, 3), 9, weights=np.array([1.0, 1.0, 2.0, 1e-20]))  # without it the rate is 1 as well
     windows = [window_of(zero, first, last) for first in (0, 1, 3) for last in (4, 6, 7)]
     narrow = [window_of(one, 0, 4), window_of(one, 1, 5)]
     return [
         (left, right, epsilon)
-        for left in (zero, weighted, *windows)
+        for left in (zero, weighted, last, *windows)
         for right in (one, *narrow)
         for epsilon in (0.0, 0.3)
     ]

@@ -37,7 +37,6 @@ TESTS = [
     "tests/fair",
     "tests/audit",
     "tests/bad_input",
-    "tests/report",
     "tests/engines/test_spark_passes.py",
     *FOLDERS,
 ]

@@ -140,10 +140,9 @@ class _Runs(NamedTuple):
 
 def _gathered_runs(tasks: Population, prices: Prices, low: int, high: int) -> list[_Runs]:
     """Gather the runs between two places."""
-    if low > 0 or high < 2**64 - 1:  # a rule takes near prices for tied: they must all be seen
-        least, most = number_at(low), number_at(high)
-        low = int(place_of(least - 10 * NEAR)) if math.isfinite(least) else 0
-        high = int(place_of(most + 10 * NEAR)) if math.isfinite(most) else 2**64 - 1
+    least, most = number_at(low), number_at(high)  # a rule takes near prices for tied: they must all be seen
+    low = int(place_of(least - 10 * NEAR)) if math.isfinite(least) else 0
+    high = int(place_of(most + 10 * NEAR)) if math.isfinite(most) else 2**64 - 1
     (beside,) = tasks.reduce(totals_beside, prices, low, high, unit_of(prices.key))
     keys, groups, counts = tasks.gather(runs_between, prices, low, high)
     found = []

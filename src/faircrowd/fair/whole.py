@@ -85,8 +85,7 @@ def _known_counts(zero: Any, one: Any, epsilon: float) -> Any:
 @numba.njit(cache=True, nogil=True)
 def _split_at(zero: Any, one: Any, epsilon: float, count: int) -> Any:
     """Return the counts of group 0 on both sides of its best rate for a count of group 1, and where between them."""
-    low = max(rate_of(one, count) - epsilon - SLACK, 0.0)
-    high = min(rate_of(one, count) + epsilon + SLACK, 1.0)
+    low, high = rate_of(one, count) - epsilon - SLACK, rate_of(one, count) + epsilon + SLACK
     rate = min(max(rate_of(zero, zero.own), low), high)
     after = min(count_at(zero, rate, True), zero.n)
     before = after - 1  # a rate of at least 0 is that of one count or more
