@@ -23,7 +23,8 @@ COMPARED = {"BayesDivergence", "Certificate", "GapInterval", "MajorityBound", "M
 def test_results_are_frozen_and_all_parameters_have_names(name: str) -> None:
     module = importlib.import_module(name)
     own: list[Any] = [found for found in vars(module).values() if getattr(found, "__module__", "") == name]
-    for function in filter(inspect.isfunction, own):
+    methods = [method for kind in filter(inspect.isclass, own) for name, method in vars(kind).items() if name[0] != "_"]
+    for function in filter(inspect.isfunction, own + methods):
         kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
         assert inspect.Parameter.POSITIONAL_ONLY not in kinds, function
     for kind in (found for found in own if "__dataclass_fields__" in vars(found)):
