@@ -261,19 +261,22 @@ def test_a_solution_at_the_end_of_a_window_is_not_seen() -> None:
     assert found((0, 0), (0, 10)) is None
     lows = [split.sure[a] for a in (0, 1)]
     highs = [split.sure[a] + split.tied[a] for a in (0, 1)]
-    narrow = found((lows[0], highs[0]), (lows[1], highs[1]))
+    narrow = found((lows[0] - 1, highs[0] + 1), (lows[1] - 1, highs[1] + 1))
     assert narrow is not None
-    assert narrow.counts is None
+    assert (narrow.split, narrow.counts) == (everything.split, None)
     assert found((lows[0], highs[0]), (lows[1], highs[1]), True) is None
+    assert found((0, 3), (0, 10)) is None  # a bound from the first three tasks would be too low
     assert found((0, 3), (7, 10)) is None  # one flip each does not close the gap
     assert found((0, 10), (9, 10)) is None  # group 1 marks fewer than the window begins with
 
 
-def test_a_window_holds_a_solution_up_to_its_ends() -> None:
+def test_a_window_holds_a_solution_inside_of_it() -> None:
     side = make_window(np.zeros(2), np.array([2, 3]), (4, 0, 0), own=0, n=20, total=40.0, unit=1.0)
-    for sure, tied, holds in ((4, 0, True), (4, 5, True), (9, 0, True), (3, 2, False), (4, 6, False), (10, 0, False)):
-        for pair in (((sure, 4), (tied, 0)), ((4, sure), (0, tied))):
+    for sure, tied, holds in ((5, 0, True), (5, 3, True), (8, 0, True), (4, 2, False), (5, 4, False), (9, 0, False)):
+        for pair in (((sure, 5), (tied, 0)), ((5, sure), (0, tied))):
             assert selection._holds((side, side), Split(*pair, (0.0, 0.0), 0.0, 0.0, 0.0, 0.0)) == holds
+    whole = make_window(np.zeros(2), np.array([2, 3]), (0, 0, 0), own=0, n=5, total=40.0, unit=1.0)
+    assert selection._holds((whole, whole), Split((0, 5), (5, 0), (0.0, 0.0), 0.0, 0.0, 0.0, 0.0))
 
 
 def window_of(keys: Any, counts: Any, before: int, split: Split, marked: tuple[int, int] | None) -> Window:

@@ -217,9 +217,9 @@ def _solved(tasks: Population, key: Key, own: Own, runs: list[_Runs], epsilon: f
 
 
 def _holds(sides: tuple[Side, Side], split: Split) -> bool:
-    """Say whether the counts of a solution are those of windows."""
+    """Say whether a solution lies inside windows: what lies beyond an end could change it, if there is anything."""
     return all(
-        side.starts[0] <= sure and sure + tied <= side.starts[-1]
+        (side.starts[0] < sure or side.starts[0] == 0) and (sure + tied < side.starts[-1] or side.starts[-1] == side.n)
         for side, sure, tied in zip(sides, split.sure, split.tied, strict=True)
     )
 
