@@ -33,6 +33,7 @@ EARLY = (
     "fair/test_laws.py",
     "cli/test_commands.py",
     "engines/test_spark_servers.py",
+    "test_determinism.py",
     "engines/test_spark_fair.py",
     "engines/test_spark.py",
     "aggregate/test_spark_models.py",
@@ -43,18 +44,23 @@ EARLY = (
     "experiments/test_reproduce.py",
 )
 
-# These share a session of Spark, so one process runs them all.
-WITH_SPARK = ("tests/engines/test_spark.py", "tests/engines/test_spark_fair.py", "tests/aggregate/test_spark_models.py")
+# Files that share what takes long to make: a session of Spark, runs of every command. One process runs them all.
+TOGETHER = (
+    ("engines/test_spark.py", "engines/test_spark_fair.py", "aggregate/test_spark_models.py"),
+    ("faults/test_killed.py", "faults/test_full_disk.py", "faults/test_interrupted.py"),
+)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
+    first = {f"tests/{name}": f"tests/{names[0]}" for names in TOGETHER for name in names}
+
     class ByFile(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             name = super()._split_scope(nodeid)
-            return "Spark" if name in WITH_SPARK else name
+            return first.get(name, name)
 
     return ByFile(config, log)
 

@@ -1,13 +1,13 @@
-"""Instances on which the long law test once found a law broken, and one of each of its kinds."""
+"""Instances on which the long law test once found a law broken."""
 
 import pytest
 
-from long.laws import KINDS, instance, violations
+from long.laws import instance, violations
 
 FOUND = [(1794817752, "heavy"), (1794817761, "heavy")]
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("seed", "kind"), FOUND + [(7, kind) for kind in KINDS])
+@pytest.mark.parametrize(("seed", "kind"), FOUND)
 def test_the_laws_hold(seed: int, kind: str) -> None:
     assert violations(instance(seed, kind)) == []

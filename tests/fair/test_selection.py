@@ -272,7 +272,10 @@ def test_a_solution_at_the_end_of_a_window_is_not_seen() -> None:
 
 def test_a_window_holds_a_solution_inside_of_it() -> None:
     side = make_window(np.zeros(2), np.array([2, 3]), (4, 0, 0), own=0, n=20, total=40.0, unit=1.0)
-    for sure, tied, holds in ((5, 0, True), (5, 3, True), (8, 0, True), (4, 2, False), (5, 4, False), (9, 0, False)):
+    for sure, tied, holds in (
+        *((5, 0, True), (8, 0, True), (4, 0, False), (9, 0, False), (3, 0, False)),
+        *((4, 5, True), (3, 2, False), (4, 6, False)),
+    ):
         for pair in (((sure, 5), (tied, 0)), ((5, sure), (0, tied))):
             assert selection._holds((side, side), Split(*pair, (0.0, 0.0), 0.0, 0.0, 0.0, 0.0)) == holds
     whole = make_window(np.zeros(2), np.array([2, 3]), (0, 0, 0), own=0, n=5, total=40.0, unit=1.0)

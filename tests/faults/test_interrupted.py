@@ -7,9 +7,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from faircrowd.cli import app
 from faults.conftest import COMMANDS, Faults
 from faults.moments import tree
 
@@ -78,3 +80,14 @@ def test_while_it_fits(engine: str, faults: Faults, tmp_path: Path) -> None:
         process.kill()
     assert (process.returncode, out, err) == (130, "", "faircrowd: interrupted; no results were written.\n")
     assert sorted(tree(tmp_path)) == ["out", "out/checkpoint.npz"]
+
+
+def test_in_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba returns from a kernel with the interrupt pending, which Python takes for an error of its own."""
+
+    def end_as_kernels_do(*_: Any, **__: Any) -> None:
+        raise SystemError("CPUDispatcher returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr(app, "app", end_as_kernels_do)
+    with pytest.raises(KeyboardInterrupt):
+        app.run(["aggregate"])

@@ -81,6 +81,8 @@ def run(arguments: list[str]) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C inside a kernel comes out as a SystemError
+            raise KeyboardInterrupt from None
         if hasattr(error, "format_message"):  # a wrong use of options: typer brings its own class of error
             return _failed(f"{_sentence(error.format_message())} See faircrowd --help.", as_json)
         if os.environ.get("FAIRCROWD_TRACEBACK"):

@@ -217,11 +217,18 @@ def _solved(tasks: Population, key: Key, own: Own, runs: list[_Runs], epsilon: f
 
 
 def _holds(sides: tuple[Side, Side], split: Split) -> bool:
-    """Say whether a solution lies inside windows: what lies beyond an end could change it, if there is anything."""
-    return all(
-        (side.starts[0] < sure or side.starts[0] == 0) and (sure + tied < side.starts[-1] or side.starts[-1] == side.n)
-        for side, sure, tied in zip(sides, split.sure, split.tied, strict=True)
-    )
+    """Say whether a solution lies inside windows.
+
+    Tied tasks have the price of the solution, so what lies before and after them is known; without any in a group, the
+    price may lie beyond an end that a count touches, unless there is nothing beyond.
+    """
+    for side, sure, tied in zip(sides, split.sure, split.tied, strict=True):
+        first, last = side.starts[0], side.starts[-1]
+        if tied == 0:
+            first, last = (first + 1 if first > 0 else 0), (last - 1 if last < side.n else last)
+        if not first <= sure <= sure + tied <= last:
+            return False
+    return True
 
 
 def coin_at(window: Window, a: int) -> tuple[float, float]:

@@ -64,7 +64,8 @@ class OutputFolder:
                     self._made.insert(0, folder)
             for place in (self.path, self.path.resolve().parent):
                 clear_left(place, PREFIX)
-            self._scratch = Scratch(self.path, PREFIX)
+            with uninterrupted():
+                self._scratch = Scratch(self.path, PREFIX)
             self._files = self._scratch.path / "files"
             self._files.mkdir()
         except BaseException as error:
