@@ -78,10 +78,10 @@ QUICK = ["MajorityVote", "Wawa", "DawidSkene"]
 def test_no_less_accurate_on_real_crowds(name: str, data_folder: Path) -> None:
     """Mean accuracy over the nine crowds, on the same votes (crowd-kit counts repeated votes, we count the last).
 
-    Two methods of crowd-kit need minutes on three of the crowds, which are left out for them here;
+    Three methods of crowd-kit need long on three of the crowds, which are left out for them here;
     benchmarks/accuracy.py runs all.
     """
-    slow = {"s4_Relevance", "s5_AdultContent", "trec"} if name in ("OneCoinDawidSkene", "ZeroBasedSkill") else set()
+    slow = set() if name in ("MajorityVote", "Wawa") else {"s4_Relevance", "s5_AdultContent", "trec"}
     folders = [folder for folder in sorted((data_folder / "accuracy").iterdir()) if folder.name not in slow]
     accuracies = []
     for folder in folders:
