@@ -12,7 +12,7 @@ MINUTES ?= 60
 SAMPLE ?= 1000
 TESTS ?=
 # Three processes on two cores: browsers and Spark wait a lot. Files in the order of tests/conftest.py.
-PYTEST := python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test kernels test-lowest test-long coverage mutants advisories lint types doctest imports check bench clean
 
@@ -47,31 +47,29 @@ demo: $(APP)
 	@$(BIN)/faircrowd demo
 
 test: $(DEV)
-	@$(BIN)/$(PYTEST) $(TESTS)
+	@$(BIN)/python $(PYTEST) $(TESTS)
 
 # uv can choose the lowest versions. They have no wheels for newer Pythons.
-$(LOWEST)/.made: pyproject.toml
+$(LOWEST)/.made: pyproject.toml | $(VENV)/.made
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 	  || { echo "the lowest versions need Python 3.11; say where: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
-	$(PYTHON) -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct '.[app,stream,spark]' --group test
+	$(PYTHON) -m venv --clear --without-pip $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct '.[app,stream,spark]' --group test
 	@touch $@
 
 # The package is installed, not linked: kernels that another Numba compiled lie beside the sources.
 test-lowest: $(LOWEST)/.made
-	@$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --no-deps --reinstall-package faircrowd .
-	@$(LOWEST)/bin/$(PYTEST) $(TESTS)
+	@$(BIN)/uv pip install --quiet --python $(LOWEST) --no-deps --reinstall-package faircrowd .
+	@$(LOWEST)/bin/python $(PYTEST) $(TESTS)
 
 # Most kernels are compiled here, once, before several processes would each do so.
 kernels: $(DEV)
 	@$(BIN)/python -m pytest tests/fair/test_kept.py tests/audit/test_kept.py
 
 # Another Python, for tests that compare with it.
-$(NEWEST)/.made: pyproject.toml
-	$(OTHER) -m venv --clear $(NEWEST)
-	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	$(NEWEST)/bin/uv pip install --quiet --python $(NEWEST) -e '.[app]'
+$(NEWEST)/.made: pyproject.toml | $(VENV)/.made
+	$(OTHER) -m venv --clear --without-pip $(NEWEST)
+	$(BIN)/uv pip install --quiet --python $(NEWEST) -e '.[app]'
 	@touch $@
 
 test-long: $(DEV)
@@ -84,7 +82,7 @@ $(MEASURE): $(DEV)
 # Kernels are machine code, which is not measured: some small tests run once more with kernels as plain Python.
 coverage: $(MEASURE)
 	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest -n 3 --dist loadfile
+	$(BIN)/coverage run $(PYTEST)
 	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -W ignore @tests/kernels.txt
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=95

@@ -35,11 +35,8 @@ EARLY = (
     "engines/test_spark_servers.py",
     "test_determinism.py",
     "engines/test_spark_fair.py",
-    "engines/test_spark.py",
-    "aggregate/test_spark_models.py",
     "report/test_browser.py",
     "faults/test_killed.py",
-    "faults/test_full_disk.py",
     "engines/test_scratch.py",
     "experiments/test_reproduce.py",
 )

@@ -1,4 +1,4 @@
-"""How functions are called and what they return, all over the package: names of parameters, frozen results."""
+"""How functions of the fair rule and of the audit are called and what they return: named parameters, frozen results."""
 
 import dataclasses
 import importlib
@@ -23,7 +23,7 @@ COMPARED = {"BayesDivergence", "Certificate", "GapInterval", "MajorityBound", "M
 def test_results_are_frozen_and_all_parameters_have_names(name: str) -> None:
     module = importlib.import_module(name)
     own: list[Any] = [found for found in vars(module).values() if getattr(found, "__module__", "") == name]
-    methods = [method for kind in filter(inspect.isclass, own) for name, method in vars(kind).items() if name[0] != "_"]
+    methods = [method for kind in filter(inspect.isclass, own) for key, method in vars(kind).items() if key[0] != "_"]
     for function in filter(inspect.isfunction, own + methods):
         kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
         assert inspect.Parameter.POSITIONAL_ONLY not in kinds, function

@@ -1,11 +1,14 @@
 """Folders of processes that were killed are removed by the next run; those of processes that live are not."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +74,36 @@ def test_removed_folders_hold_no_file_open(tmp_path: Path) -> None:
     scratch.remove()
     scratch.remove()
     assert not scratch.path.exists()
+
+
+def test_nothing_is_left_by_an_interrupt_before_anybody_holds_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def interrupted(*given: Any, **named: Any) -> str:
+        made.append(real(*given, **named))
+        signal.raise_signal(signal.SIGINT)
+        return str(made[0])
+
+    real = tempfile.mkdtemp
+    monkeypatch.setattr(tempfile, "mkdtemp", interrupted)
+    with contextlib.suppress(KeyboardInterrupt):
+        Scratch(tmp_path)
+        pytest.fail("the interrupt was lost")
+    assert len(made) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_fork_does_not_remove_the_folder_of_its_parent(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path)
+    if (child := os.fork()) == 0:
+        scratch.remove()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert scratch.path.is_dir()
+    scratch.remove()
+    assert not list(tmp_path.iterdir())
 
 
 KILLED = """

@@ -82,11 +82,16 @@ def test_while_it_fits(engine: str, faults: Faults, tmp_path: Path) -> None:
     assert sorted(tree(tmp_path)) == ["out", "out/checkpoint.npz"]
 
 
-def test_in_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("layers", [1, 2])
+def test_in_a_kernel(monkeypatch: pytest.MonkeyPatch, layers: int) -> None:
     """Numba returns from a kernel with the interrupt pending, which Python takes for an error of its own."""
 
     def end_as_kernels_do(*_: Any, **__: Any) -> None:
-        raise SystemError("CPUDispatcher returned a result with an exception set") from KeyboardInterrupt()
+        error: BaseException = KeyboardInterrupt()
+        for _layer in range(layers):
+            error, cause = SystemError("CPUDispatcher returned a result with an exception set"), error
+            error.__cause__ = cause
+        raise error
 
     monkeypatch.setattr(app, "app", end_as_kernels_do)
     with pytest.raises(KeyboardInterrupt):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from faircrowd.engines.scratch import HIDDEN, Scratch, uninterrupted
+from faircrowd.engines.scratch import HIDDEN, Scratch
 from faircrowd.errors import FileError, InputError
 from faircrowd.votes import VoteTable
 from faircrowd.votes.pages import release
@@ -60,17 +60,13 @@ class Checkpoint:
     def save(self, history: Sequence[float], parameters: Iterable[Any]) -> None:
         """Keep a round: the objectives before it, and the parameters it began with."""
         arrays = {f"parameter_{i}": array for i, array in enumerate(parameters)}
-        with uninterrupted():  # or what is half written could stay
-            self._write(run=self.run, history=np.array(history, dtype=np.float64), **arrays)
-
-    def _write(self, **arrays: Any) -> None:
         scratch = None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             scratch = Scratch(self.path.parent, HIDDEN)  # the next run removes what a killed one leaves there
             half = scratch.path / self.path.name
             with half.open("wb") as file:
-                np.savez(file, **arrays)
+                np.savez(file, run=self.run, history=np.array(history, dtype=np.float64), **arrays)
             os.replace(half, self.path)
         except OSError as error:
             raise FileError(f"The checkpoint {self.path} cannot be written: {error.strerror or error}.") from None

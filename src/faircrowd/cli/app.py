@@ -81,7 +81,7 @@ def run(arguments: list[str]) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C inside a kernel comes out as a SystemError
+        if _is_interrupt(error):
             raise KeyboardInterrupt from None
         if hasattr(error, "format_message"):  # a wrong use of options: typer brings its own class of error
             return _failed(f"{_sentence(error.format_message())} See faircrowd --help.", as_json)
@@ -94,6 +94,13 @@ def run(arguments: list[str]) -> int:
     if code == _INTERRUPTED:  # what typer makes of Ctrl-C
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C stands behind an error: inside a kernel it comes out as a SystemError, or as several."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _sentence(text: str) -> str:

@@ -56,11 +56,10 @@ class Engine(NamedTuple):
 
     def clear_up(self, console: Console) -> None:
         """Remove what killed runs left on disk, votes and half-written results, and say so."""
-        from faircrowd.engines.scratch import remove_left
-        from faircrowd.report.files import PREFIX
+        from faircrowd.engines.scratch import HIDDEN, remove_left
 
         votes = remove_left() if self.name == "stream" else None
-        results = None if self.checkpoint is None else remove_left(self.checkpoint.parent, PREFIX)
+        results = None if self.checkpoint is None else remove_left(self.checkpoint.parent, HIDDEN)
         for line in (votes, results):
             if line is not None:
                 _say(console, line)

@@ -21,7 +21,7 @@ def free_memory(root: str = "/") -> int:
     for find in (_of_system, _of_control_groups, _of_address_space):
         try:
             rooms += find(Path(root))
-        except (OSError, ValueError, IndexError, KeyError, ImportError):
+        except (OSError, ValueError, IndexError, ImportError):
             continue  # another system
     if not rooms:
         try:

@@ -6,6 +6,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,16 +35,16 @@ class Scratch:
 
     def __init__(self, where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> None:
         process = os.getpid()
-        self.path = Path(tempfile.mkdtemp(prefix=f"{prefix}{process}-{_started(process) or 0}-", dir=where))
-        self._lock = _locked(self.path / _LOCK, os.O_CREAT)
+        with uninterrupted():
+            self.path = Path(tempfile.mkdtemp(prefix=f"{prefix}{process}-{_started(process) or 0}-", dir=where))
+            lock = _locked(self.path / _LOCK, os.O_CREAT)
+            # A Ctrl-C that comes before someone holds this object, or removes the folder, leaves nothing either.
+            self._end = weakref.finalize(self, _remove, self.path, lock, process)
 
     def remove(self, *, at_end: bool = False) -> None:
         """Remove the folder and all that is in it; at the end of an object's life nobody could take up a Ctrl-C."""
         with uninterrupted(drop=at_end):
-            shutil.rmtree(self.path, ignore_errors=True)
-            if self._lock is not None:
-                os.close(self._lock)
-                self._lock = None
+            self._end()
 
 
 def remove_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> str | None:
@@ -82,6 +83,14 @@ def uninterrupted(*, drop: bool = False) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if came and callable(before) and not drop:
             before(signal.SIGINT, None)
+
+
+def _remove(path: Path, lock: int | None, process: int) -> None:
+    if os.getpid() != process:  # a fork: the folder is not its own
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)
 
 
 def _is_left(path: Path, prefix: str) -> bool:

@@ -20,10 +20,8 @@ from faircrowd.engines.scratch import HIDDEN, Scratch, clear_left, uninterrupted
 from faircrowd.errors import FileError
 from faircrowd.report.publish import publish
 
-__all__ = ["PREFIX", "OutputFolder", "written"]
+__all__ = ["OutputFolder", "written"]
 
-PREFIX = HIDDEN
-"""How the folder begins where files wait until all are written."""
 written: list[Path] = []
 """Folders that have got their files in this process, for whoever must say so when it is interrupted."""
 _FORMULA = r"^[=+\-@\t\r\n]"
@@ -34,7 +32,7 @@ class OutputFolder:
     """Write several files into a folder; they appear together at the end, or, after an error, not at all.
 
     A process that is killed leaves the old files or the new ones (see :func:`faircrowd.report.publish.publish`), and
-    perhaps a folder that begins with ``PREFIX``, in this folder or beside it; the next run removes it and warns.
+    perhaps a folder that begins with ``.faircrowd-``, in this folder or beside it; the next run removes it and warns.
 
     Examples
     --------
@@ -63,9 +61,8 @@ class OutputFolder:
                     folder.mkdir()
                     self._made.insert(0, folder)
             for place in (self.path, self.path.resolve().parent):
-                clear_left(place, PREFIX)
-            with uninterrupted():
-                self._scratch = Scratch(self.path, PREFIX)
+                clear_left(place, HIDDEN)
+            self._scratch = Scratch(self.path, HIDDEN)
             self._files = self._scratch.path / "files"
             self._files.mkdir()
         except BaseException as error:
@@ -98,7 +95,7 @@ class OutputFolder:
         for name, path in self._pending.items():
             if path.is_file() and (self.path / name).is_dir():
                 raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
-        publish(self._files, self.path, self._pending, self._stale, PREFIX)
+        publish(self._files, self.path, self._pending, self._stale, HIDDEN)
         written.append(self.path)
 
     def _remove_made(self) -> None:
