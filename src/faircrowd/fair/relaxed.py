@@ -11,7 +11,7 @@ from faircrowd.fair.program import solve_program
 
 __all__ = ["Relaxed", "solve_relaxed"]
 
-_FEW = 1000
+_FEW = 300
 _FIRST_WIDTH = 3e-4
 _CLOSE = 1e-10
 
