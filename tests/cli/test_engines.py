@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +45,16 @@ def votes(tmp_path: Path) -> Path:
     return path
 
 
-def run(*arguments: Any, code: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "faircrowd", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == code, done.stderr + done.stdout
-    return done
+@pytest.fixture
+def told(faircrowd: Callable[..., tuple[int, str, str]]) -> Callable[..., str]:
+    """Run a command that ends with a code; return what it told on stderr."""
+
+    def call(*arguments: Any, code: int = 0) -> str:
+        ended, out, err = faircrowd(*arguments)
+        assert ended == code, err + out
+        return err
+
+    return call
 
 
 def assert_same_files(first: Path, second: Path) -> None:
@@ -71,10 +77,9 @@ def fair(votes: Path, out: Path, *more: Any) -> list[Any]:
     return ["aggregate", votes, "--out", out, *options, *more]
 
 
-def test_stream_writes_the_files_of_memory(votes: Path, tmp_path: Path) -> None:
-    run(*fair(votes, tmp_path / "memory", "--engine", "memory"))
-    done = run(*fair(votes, tmp_path / "stream", "--engine", "stream", "--memory-limit", "600MB"))
-    assert done.stderr == ""
+def test_stream_writes_the_files_of_memory(votes: Path, tmp_path: Path, told: Callable[..., str]) -> None:
+    told(*fair(votes, tmp_path / "memory", "--engine", "memory"))
+    assert told(*fair(votes, tmp_path / "stream", "--engine", "stream", "--memory-limit", "600MB")) == ""
     assert_same_files(tmp_path / "memory", tmp_path / "stream")
 
 
@@ -88,8 +93,8 @@ def test_every_method_streams(votes: Path, tmp_path: Path, method: str) -> None:
     np.testing.assert_array_equal(models[0].posterior_.values, models[1].posterior_.values)
 
 
-def test_a_killed_run_goes_on_to_the_same_bits(votes: Path, tmp_path: Path) -> None:
-    run(*fair(votes, tmp_path / "whole", "--engine", "memory"))
+def test_a_killed_run_goes_on_to_the_same_bits(votes: Path, tmp_path: Path, told: Callable[..., str]) -> None:
+    told(*fair(votes, tmp_path / "whole", "--engine", "memory"))
     arguments = [*map(str, fair(votes, tmp_path / "killed", "--engine", "stream"))]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}  # what a killed process leaves goes with the test
     killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], env=environment)
@@ -97,9 +102,9 @@ def test_a_killed_run_goes_on_to_the_same_bits(votes: Path, tmp_path: Path) -> N
     assert [path.name for path in (tmp_path / "killed").iterdir()] == ["checkpoint.npz"]
     with np.load(tmp_path / "killed" / "checkpoint.npz") as kept:
         assert kept["history"].size == 5
-    other = run(*fair(votes, tmp_path / "killed", "--resume", "--ties", "last"), code=2)
-    assert "is of other votes or options" in other.stderr
-    run(*fair(votes, tmp_path / "killed", "--resume"))  # in memory: the engine leaves no trace
+    other = told(*fair(votes, tmp_path / "killed", "--resume", "--ties", "last"), code=2)
+    assert "is of other votes or options" in other
+    told(*fair(votes, tmp_path / "killed", "--resume"))  # in memory: the engine leaves no trace
     assert_same_files(tmp_path / "whole", tmp_path / "killed")
 
 
@@ -122,11 +127,11 @@ def test_a_run_that_goes_on_repeats_no_round_but_the_last(votes: Path, tmp_path:
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_broken_checkpoint_is_one_line(votes: Path, tmp_path: Path) -> None:
+def test_broken_checkpoint_is_one_line(votes: Path, tmp_path: Path, told: Callable[..., str]) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "checkpoint.npz").write_bytes(b"PK\x03\x04 no more")
-    assert "cannot be read" in run("aggregate", votes, "--out", tmp_path / "out", "--resume", code=2).stderr
-    assert "in rounds" in run("aggregate", votes, "--out", tmp_path, "--resume", "--method", "wawa", code=2).stderr
+    assert "cannot be read" in told("aggregate", votes, "--out", tmp_path / "out", "--resume", code=2)
+    assert "in rounds" in told("aggregate", votes, "--out", tmp_path, "--resume", "--method", "wawa", code=2)
 
 
 def test_the_choice_is_said(votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faircrowd: Any) -> None:
@@ -154,11 +159,11 @@ def test_a_terminal_shows_rounds_and_blocks(votes: Path, as_json: bool, is_termi
     assert (is_terminal and not as_json) or not shown.getvalue()
 
 
-def test_options_are_checked(votes: Path, tmp_path: Path) -> None:
+def test_options_are_checked(votes: Path, tmp_path: Path, told: Callable[..., str]) -> None:
     common = ["aggregate", votes, "--out", tmp_path / "out"]
-    assert "use one of 'auto', 'memory', 'stream'" in run(*common, "--engine", "streem", code=2).stderr
-    assert "--memory-limit is for" in run(*common, "--engine", "memory", "--memory-limit", "1GB", code=2).stderr
-    assert "at least 500MB" in run(*common, "--memory-limit", "2", code=2).stderr
+    assert "use one of 'auto', 'memory', 'stream'" in told(*common, "--engine", "streem", code=2)
+    assert "--memory-limit is for" in told(*common, "--engine", "memory", "--memory-limit", "1GB", code=2)
+    assert "at least 500MB" in told(*common, "--memory-limit", "2", code=2)
     assert not (tmp_path / "out").exists()
 
 
@@ -176,12 +181,12 @@ def test_choice_goes_by_size_and_free_memory(tmp_path: Path, monkeypatch: pytest
     assert "faircrowd[stream]" in without.why
 
 
-def test_tasks_that_will_not_fit_are_refused_before_the_rounds(tmp_path: Path) -> None:
+def test_tasks_that_will_not_fit_are_refused_before_the_rounds(tmp_path: Path, told: Callable[..., str]) -> None:
     task = np.arange(2_000_000) // 2
     votes = pa.table({"task": task, "worker": np.arange(task.size) % 2, "label": np.arange(task.size) * 7 % 40})
     pa.parquet.write_table(votes, tmp_path / "votes.parquet")
     options = ["--engine", "stream", "--memory-limit", "500MB", "--out", tmp_path / "out"]
-    said = run("aggregate", tmp_path / "votes.parquet", *options, code=2).stderr
+    said = told("aggregate", tmp_path / "votes.parquet", *options, code=2)
     assert re.fullmatch(
         r"faircrowd: 1,000,000 tasks of 40 classes take about \S+ GB of memory, 0.5 GB may be used; "
         r"raise --memory-limit, or use --engine spark.\n",
