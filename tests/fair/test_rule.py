@@ -283,6 +283,7 @@ def test_words_of_two_classes_are_thresholds() -> None:
     ]
 
 
-def test_words_of_three_classes_are_what_is_added() -> None:
-    rule = made([[0.25, 0.0, -0.5]], classes=("a", "b", "c"))
+@pytest.mark.parametrize("nothing", [0.0, -0.0, 1e-9])
+def test_words_of_three_classes_are_what_is_added(nothing: float) -> None:
+    rule = made([[0.25, nothing, -0.5]], classes=("a", "b", "c"))
     assert str(rule).splitlines()[1:] == ["  group 0: highest of gain and a -0.2500, b +0.0000, c +0.5000"]

@@ -266,7 +266,7 @@ class FairRule:
             if thresholds is not None:
                 lines.append(f"  group {name!s}: {self.classes[1]!s} where its posterior is above {thresholds[a]:.4f}")
             else:
-                prices = ", ".join(f"{c!s} {0.0 - p:+.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))
+                prices = ", ".join(f"{c!s} {-p:+z.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))
                 lines.append(f"  group {name!s}: highest of gain and {prices}")
         return "\n".join(lines)
 
