@@ -27,7 +27,7 @@ help:
 	@echo "make check  lint, types, doctests and the law of imports"
 	@echo "make bench  speed and memory, as ratios against peers in the same run"
 
-$(VENV)/.made:
+$(VENV)/.uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed; say which: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "setting up $(VENV); this takes a minute"
@@ -35,7 +35,7 @@ $(VENV)/.made:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@touch $@
 
-$(APP): $(VENV)/.made pyproject.toml
+$(APP): $(VENV)/.uv pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(VENV) -e '.[app]' pandas
 	@touch $@
 
@@ -50,7 +50,7 @@ test: $(DEV)
 	@$(BIN)/python $(PYTEST) $(TESTS)
 
 # uv can choose the lowest versions. They have no wheels for newer Pythons.
-$(LOWEST)/.made: pyproject.toml | $(VENV)/.made
+$(LOWEST)/.made: pyproject.toml | $(VENV)/.uv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 	  || { echo "the lowest versions need Python 3.11; say where: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv --clear --without-pip $(LOWEST)
@@ -67,7 +67,7 @@ kernels: $(DEV)
 	@$(BIN)/python -m pytest tests/fair/test_kept.py tests/audit/test_kept.py
 
 # Another Python, for tests that compare with it.
-$(NEWEST)/.made: pyproject.toml | $(VENV)/.made
+$(NEWEST)/.made: pyproject.toml | $(VENV)/.uv
 	$(OTHER) -m venv --clear --without-pip $(NEWEST)
 	$(BIN)/uv pip install --quiet --python $(NEWEST) -e '.[app]'
 	@touch $@

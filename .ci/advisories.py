@@ -15,8 +15,12 @@ def main() -> int:
     try:
         packages = json.loads(told.stdout)["dependencies"]
     except ValueError:
-        print("not audited: pip-audit could ask no service of advisories:", *told.stderr.splitlines()[-1:])
-        return 0
+        last = told.stderr.splitlines()[-1:]
+        if "requests.exceptions." in told.stderr or "ERROR:pip_audit" in told.stderr:
+            print("not audited: pip-audit could ask no service of advisories:", *last)
+            return 0
+        print("pip-audit failed:", *last)
+        return 1
     answered = [package for package in packages if "vulns" in package]
     if not answered:
         print("not audited: no service of advisories that pip-audit could ask knows any of the packages")

@@ -51,6 +51,17 @@ def test_a_container_sees_its_group_at_the_top(tmp_path: Path) -> None:
     assert free_memory(str(root)) > 7 * GB
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_group_of_which_little_is_known(tmp_path: Path, version: int) -> None:
+    """Without statistics, without the names of groups, and with an inner group that makes no sense."""
+    files = group("", version, str(2 * GB), GB, 0)
+    root = write(tmp_path, {name: text for name, text in files.items() if not name.endswith("memory.stat")})
+    assert free_memory(str(root)) == GB
+    line = {1: "4:memory:/one\n", 2: "0::/one\n"}[version]
+    write(tmp_path, {"proc/self/cgroup": line, **group("/one", version, "much", GB, 0)})
+    assert free_memory(str(root)) == GB
+
+
 def test_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     root = write(tmp_path, {"proc/self/cgroup": "none\n"})
     assert free_memory(str(root)) > 7 * GB

@@ -1,12 +1,14 @@
 """Folders of processes that were killed are removed by the next run; those of processes that live are not."""
 
 import contextlib
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +58,11 @@ def test_a_lock_counts_where_the_process_is_not_seen(tmp_path: Path) -> None:
 
 
 def test_a_number_that_another_process_has_now(tmp_path: Path) -> None:
-    (tmp_path / f"faircrowd-{os.getpid()}-1-abcdefgh").mkdir()
-    (tmp_path / "faircrowd-4194305-1-abcdefgh").mkdir()
+    for number in (os.getpid(), 4194305):
+        (tmp_path / f"faircrowd-{number}-1-abcdefgh").mkdir()
+    assert remove_left(tmp_path) is None  # without a lock, and new: perhaps another system's, which makes it now
+    for path in tmp_path.iterdir():
+        os.utime(path, (time.time() - 61,) * 2)
     assert remove_left(tmp_path) == f"removed 2 folders that killed runs left in {tmp_path}"
 
 
@@ -92,6 +97,46 @@ def test_nothing_is_left_by_an_interrupt_before_anybody_holds_the_folder(
         Scratch(tmp_path)
         pytest.fail("the interrupt was lost")
     assert len(made) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_while_a_forgotten_folder_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The garbage collector lets no exception out, so the folder must go all the same, and its lock."""
+
+    def interrupted(*given: Any, **named: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        real(*given, **named)
+
+    real = os.rmdir
+    opened = len(os.listdir("/dev/fd"))
+    scratch = Scratch(tmp_path)
+    monkeypatch.setattr(os, "rmdir", interrupted)
+    del scratch
+    gc.collect()
+    assert not list(tmp_path.iterdir())
+    assert len(os.listdir("/dev/fd")) == opened
+
+
+@pytest.mark.parametrize("before", [signal.SIG_DFL, signal.SIG_IGN])
+def test_an_interrupt_that_is_not_pythons_comes_after_the_block(before: signal.Handlers) -> None:
+    code = """
+import signal, sys
+from faircrowd.engines.scratch import uninterrupted
+signal.signal(signal.SIGINT, signal.Handlers(int(sys.argv[1])))
+with uninterrupted():
+    signal.raise_signal(signal.SIGINT)
+    print("block", flush=True)
+print("after", flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(int(before))], capture_output=True, text=True, check=False)
+    ends = {signal.SIG_DFL: (-signal.SIGINT, "block\n"), signal.SIG_IGN: (0, "block\nafter\n")}
+    assert (done.returncode, done.stdout) == ends[before], done.stderr
+
+
+def test_a_handler_that_python_did_not_set_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "getsignal", lambda number: None)  # as in a program that Python is embedded in
+    monkeypatch.setattr(signal, "signal", lambda *_: pytest.fail("the handler was changed"))
+    Scratch(tmp_path).remove()
     assert not list(tmp_path.iterdir())
 
 
@@ -131,5 +176,6 @@ def test_a_killed_stream_is_cleared_up_by_the_next(tmp_path: Path) -> None:
     assert again.stderr == f"removed a folder that a killed run left in {place}\n"
     assert not list(place.glob("faircrowd-*"))
     (place / "faircrowd-4194305-1-abcdefgh").mkdir()
+    os.utime(place / "faircrowd-4194305-1-abcdefgh", (0, 0))
     told = subprocess.run([*command, "--json"], env=environment, capture_output=True, text=True, check=True)
     assert any("killed run" in note for note in json.loads(told.stdout)["notes"])

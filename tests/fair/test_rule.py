@@ -70,12 +70,18 @@ UNIFORM = np.full((1, 3), 1 / 3)
 
 
 @pytest.mark.parametrize(
-    ("below", "tied"), [(0.0, True), (1e-13, True), (1e-12, True), (1.0001e-12, False), (2e-12, False)]
+    ("below", "tied"), [(0.0, True), (1e-13, True), (1e-9, True), (1.0099e-9, True), (1.0101e-9, False), (2e-9, False)]
 )
 def test_scores_this_close_are_tied(below: float, tied: bool) -> None:
     rule = made([[0.0, below, 5.0]], **FLAT, ties={(0, (0, 1)): (0.25, 0.75)})
     expected = [0.25, 0.75, 0.0] if tied else [1.0, 0.0, 0.0]
     np.testing.assert_array_equal(rule.law(UNIFORM, np.array([0])), [expected])
+
+
+@pytest.mark.parametrize(("below", "tied"), [(0.0, True), (1e-11, True), (1.001e-11, False), (1e-9, False)])
+def test_thresholds_are_exact(below: float, tied: bool) -> None:
+    rule = made([[0.0, below], [1.0, 0.0]], gain_matrix=np.zeros((2, 2)), ties={(0, (0, 1)): (0.25, 0.75)})
+    np.testing.assert_array_equal(rule.law(np.full((1, 2), 0.5), np.array([0])), [[0.25, 0.75] if tied else [1.0, 0.0]])
 
 
 def test_ties_without_weights_go_to_the_own_label_or_the_first() -> None:
@@ -252,13 +258,17 @@ def test_a_rule_of_one_group_is_read_and_of_one_class_refused() -> None:
     ("text", "said"),
     [
         (edited({"schema": 2}), r"^This rule has schema 2, newer than 1; update faircrowd\.$"),
-        (edited({"kind": "other"}), r"^This is no rule of faircrowd \(KeyError: 'kind'\)\.$"),
+        (edited({"kind": "other"}), r"^This is no rule of faircrowd: its kind is not 'faircrowd.FairRule'\.$"),
+        ("[]", r"^This is no rule of faircrowd: its kind is not 'faircrowd.FairRule'\.$"),
+        ('{"kind": "faircrowd.FairRule", "schema": 2}', r"^This rule has schema 2, newer than 1"),
+        ('{"kind": "faircrowd.FairRule", "schema": 1}', r"^This is no rule of faircrowd: it lacks 'classes', "),
+        (edited({"shares": [5.0, 5.0]}), r"^This rule's numbers do not fit"),
         (edited({"colour": 1, "age": 2}), r"^This is no rule of faircrowd: none has 'age', 'colour'\.$"),
         (edited({"epsilon": "much"}), r"^This is no rule of faircrowd \(ValueError: could not convert"),
         (edited({"random_state": None}), r"^This is no rule of faircrowd \(TypeError: "),
         (edited({"epsilon": 10**400}), r"^This is no rule of faircrowd \(OverflowError: "),
         (edited({"epsilon": "x" * 500}), r"^.{200,300}$"),
-        ("{}", r"^This is no rule of faircrowd \(KeyError: 'kind'\)\.$"),
+        ("{}", r"^This is no rule of faircrowd: its kind is not"),
     ],
 )
 def test_what_is_no_rule_is_refused(text: str, said: str) -> None:

@@ -19,7 +19,9 @@ def written(ties: dict[Any, Any], uniform: str | None, **more: Any) -> str:
         "gain_offset": np.array([0.0, 1.0]),
         **more,
     }
-    return case_expression(ties=ties, tie=1e-12, posterior="p_{}", group="g", uniform=uniform, **settings)
+    return case_expression(
+        ties=ties, widths=np.full(2, 1e-12), posterior="p_{}", group="g", uniform=uniform, **settings
+    )
 
 
 def test_scores_are_compared_group_by_group() -> None:

@@ -58,3 +58,18 @@ def test_a_warehouse_gives_the_same_labels(n_classes: int, n_groups: int, tied: 
     assert found["label"].tolist() == expected.tolist()
     plain = connection.execute(f"SELECT {fair.rule.to_sql(posterior='p_{}', group='party')} FROM tasks").fetchall()  # noqa: S608
     assert len(plain) == 500
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("decision", ["deterministic", "randomized"])
+def test_the_rule_keeps_epsilon_where_the_crowd_is_sure(epsilon: float, decision: str) -> None:
+    """Posteriors of 1: the prices of a program are exact to its tolerance only, and all such tasks may be tied."""
+    rng = np.random.default_rng(5)
+    group = rng.integers(0, 2, 1200)
+    truth = np.where(rng.random(1200) < 0.4 + 0.3 * group, 1, rng.choice([0, 2], 1200))
+    logits = rng.normal(0, 6, (1200, 3)) + 30.0 * np.eye(3)[truth]
+    posterior = np.exp(logits - logits.max(axis=1, keepdims=True))
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    fair = make_fair(posterior, group, epsilon=epsilon, decision=decision)
+    rates = [fair.rule.predict_proba(posterior, group)[group == a].mean(axis=0) for a in (0, 1)]
+    assert np.ptp(rates, axis=0).max() <= epsilon + 1e-6

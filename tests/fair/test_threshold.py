@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from faircrowd import make_fair
 from faircrowd.fair.sides import SLACK, Side, make_side, rank_of
 from faircrowd.fair.threshold import NEAR, Split, relaxed_split, tied_part
 
@@ -123,6 +124,20 @@ def test_tasks_nearer_to_the_threshold_than_rounding_are_tied(a: int) -> None:
         assert at_threshold([at - 0.1, at, at + just], 1, 1, 1.0, a=a) == pytest.approx(1 / 2)
     assert at_threshold([at - 0.1, at - near, at + 0.1], 2, 0, 0.0, a=a) == 1.0
     assert at_threshold([at - 0.1, at + near, at + 0.1], 1, 0, 0.0, a=a) == 0.0
+
+
+@pytest.mark.parametrize("decision", ["deterministic", "randomized"])
+def test_near_tasks_that_weigh_nothing_are_not_tied(decision: str) -> None:
+    marked = np.array([0.9, 0.7, 0.8, 0.6, 0.3 + 0.3 * NEAR, 0.2])
+    fair = make_fair(
+        np.stack([1 - marked, marked], axis=1),
+        np.array([1, 1, 1, 0, 0, 0]),
+        epsilon=0.4,
+        decision=decision,
+        sample_weight=[1, 1, 1, 1.5, 1e-17, 1.5],
+    )
+    assert all(group == 1 for group, _ in fair.rule.ties)
+    assert fair.probabilities[:3, 1].mean() - fair.probabilities[[3, 5], 1].mean() == pytest.approx(0.4)
 
 
 def test_what_the_solution_itself_splits_is_tied() -> None:

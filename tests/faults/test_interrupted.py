@@ -96,3 +96,9 @@ def test_in_a_kernel(monkeypatch: pytest.MonkeyPatch, layers: int) -> None:
     monkeypatch.setattr(app, "app", end_as_kernels_do)
     with pytest.raises(KeyboardInterrupt):
         app.run(["aggregate"])
+
+
+def test_errors_that_cause_each_other() -> None:
+    first, second = ValueError(), KeyError()
+    first.__cause__, second.__cause__ = second, first
+    assert not app._is_interrupt(first)

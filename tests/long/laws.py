@@ -7,7 +7,7 @@ Laws, for up to 8 classes, 6 groups and 5,000 tasks: the solution with a coin ke
 that HiGHS finds over all tasks (another program: pairs of groups, no atoms, no multipliers) to 1e-7, and value = bound.
 Labels without a coin keep epsilon (exactly for two classes and groups, else to less than two tasks of the smallest
 group), and none is worth more than the bound. The rule, applied to the same tasks, gives the law of the solution where
-no classes are near each other.
+no classes are near each other, and keeps epsilon to less than two tasks of the smallest group.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from faircrowd import make_fair
+from faircrowd.fair.program import tie_widths
 
 KINDS = ("plain", "close", "ends", "few votes", "tiny share", "attainable", "heavy", "one class", "equal")
 GAP, VALUE = 1e-9, 1e-7
@@ -136,8 +137,12 @@ def violations(problem: Instance) -> list[str]:
         found.verify(posterior, group, labels, sample_weight=weights)
     scores = np.sort(whole.rule.scores(posterior, group.astype(np.int32)), axis=1)
     clear = (scores[:, -1] - scores[:, -2]) * mass / mass.sum() > 1e-10  # a label that would cost what value may lack
+    clear &= scores[:, -1] - scores[:, -2] > tie_widths(whole.rule.prices, whole.rule.shares)[group]
     if not np.array_equal(coin.rule.predict(posterior, group)[clear], np.argmax(law, axis=1)[clear]):
         said.append("the rule labels these tasks in another way")
+    gap = gap_of(coin.rule.predict_proba(posterior, group), group, weights)
+    if weights is None and gap > epsilon + 2 / np.bincount(group).min():
+        said.append(f"the rule: gap {gap!r} for epsilon {epsilon!r}")
     return said
 
 

@@ -4,7 +4,9 @@ import csv
 import errno
 import json
 import os
+import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,19 @@ def write_two(out: Path, summary: Any = None, error: BaseException | None = None
 def test_an_error_inside_leaves_nothing(kind: type[BaseException], tmp_path: Path) -> None:
     with pytest.raises(kind):
         write_two(tmp_path / "a" / "b" / "run", error=kind())
+    assert tree(tmp_path) == []
+
+
+def test_an_interrupt_while_the_folder_is_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: Any, **named: Any) -> str:
+        made = real(*given, **named)
+        signal.raise_signal(signal.SIGINT)
+        return made
+
+    real = tempfile.mkdtemp
+    monkeypatch.setattr(tempfile, "mkdtemp", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_two(tmp_path / "a" / "b" / "run")
     assert tree(tmp_path) == []
 
 

@@ -98,9 +98,11 @@ def run(arguments: list[str]) -> int:
 
 def _is_interrupt(error: BaseException | None) -> bool:
     """Whether Ctrl-C stands behind an error: inside a kernel it comes out as a SystemError, or as several."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        seen.append(error)
         error = error.__cause__ or error.__context__
-    return error is not None
+    return any(isinstance(found, KeyboardInterrupt) for found in seen)
 
 
 def _sentence(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["free_memory"]
@@ -21,7 +22,7 @@ def free_memory(root: str = "/") -> int:
     for find in (_of_system, _of_control_groups, _of_address_space):
         try:
             rooms += find(Path(root))
-        except (OSError, ValueError, IndexError, ImportError):
+        except (OSError, ValueError, IndexError, ImportError, AttributeError):
             continue  # another system
     if not rooms:
         try:
@@ -38,7 +39,11 @@ def _of_system(root: Path) -> Iterator[int]:
 
 def _of_control_groups(root: Path) -> Iterator[int]:
     """Yield the room in the groups of this process and in those around them, of both versions of control groups."""
-    for line in (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+    try:
+        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = ["0::/", "1:memory:/"]
+    for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             base, most, now, cached = "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"
@@ -50,15 +55,18 @@ def _of_control_groups(root: Path) -> Iterator[int]:
         own = Path(path.strip("/"))
         for group in (own, *own.parents):  # in a container only the last may be there: its own group
             folder = root / base / group
-            try:
-                allowed = (folder / most).read_text(encoding="ascii").strip()
-                used = int((folder / now).read_text(encoding="ascii"))
-                stat = dict(row.split() for row in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
-            except OSError:
-                continue
-            if allowed != "max":
-                # Pages of files that nobody has used lately are given back when memory is asked for.
-                yield int(allowed) - used + int(stat.get(cached, 0))
+            with suppress(OSError, ValueError):  # there is no such group, or its limit is "max"
+                allowed, used = (int((folder / name).read_text(encoding="ascii")) for name in (most, now))
+                yield allowed - used + _given_back(folder / "memory.stat", cached)
+
+
+def _given_back(path: Path, cached: str) -> int:
+    """Return the bytes of files that nobody has used lately: they are given back when memory is asked for."""
+    try:
+        rows = [row.split() for row in path.read_text(encoding="ascii").splitlines()]
+        return next(int(size) for name, size in rows if name == cached)
+    except (OSError, ValueError, StopIteration):
+        return 0
 
 
 def _of_address_space(root: Path) -> Iterator[int]:

@@ -6,6 +6,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ HIDDEN = ".faircrowd-"
 """How a folder among the user's files begins."""
 _PREFIX = "faircrowd-"
 _LOCK = ".lock"
+_SECONDS = 60
+"""A folder without a lock may be one that is made, or removed, right now, if it has changed since."""
 
 
 class Scratch:
@@ -35,16 +38,22 @@ class Scratch:
 
     def __init__(self, where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> None:
         process = os.getpid()
-        with uninterrupted():
-            self.path = Path(tempfile.mkdtemp(prefix=f"{prefix}{process}-{_started(process) or 0}-", dir=where))
-            lock = _locked(self.path / _LOCK, os.O_CREAT)
-            # A Ctrl-C that comes before someone holds this object, or removes the folder, leaves nothing either.
-            self._end = weakref.finalize(self, _remove, self.path, lock, process)
+        try:
+            with uninterrupted():
+                self.path = Path(tempfile.mkdtemp(prefix=f"{prefix}{process}-{_started(process) or 0}-", dir=where))
+                self._held = (self.path, _locked(self.path / _LOCK, os.O_CREAT), process)
+                # A Ctrl-C that comes before someone holds this object, or removes the folder, leaves nothing either.
+                self._end = weakref.finalize(self, _remove_at_end, *self._held)
+        except BaseException:
+            if hasattr(self, "_end"):
+                self.remove()
+            raise
 
     def remove(self, *, at_end: bool = False) -> None:
         """Remove the folder and all that is in it; at the end of an object's life nobody could take up a Ctrl-C."""
         with uninterrupted(drop=at_end):
-            self._end()
+            if self._end.detach() is not None:
+                _remove(*self._held)
 
 
 def remove_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> str | None:
@@ -68,7 +77,8 @@ def clear_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREFI
 @contextmanager
 def uninterrupted(*, drop: bool = False) -> Iterator[None]:
     """Let Ctrl-C wait until the end of the block, or drop it."""
-    if threading.current_thread() is not threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:  # None: not Python's to take
         yield
         return
     came: list[int] = []
@@ -76,13 +86,18 @@ def uninterrupted(*, drop: bool = False) -> Iterator[None]:
     def later(number: int, frame: FrameType | None) -> None:
         came.append(number)
 
-    before = signal.signal(signal.SIGINT, later)
+    signal.signal(signal.SIGINT, later)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        if came and callable(before) and not drop:
-            before(signal.SIGINT, None)
+        if came and not drop:
+            signal.raise_signal(signal.SIGINT)
+
+
+def _remove_at_end(path: Path, lock: int | None, process: int) -> None:
+    with uninterrupted(drop=True):
+        _remove(path, lock, process)
 
 
 def _remove(path: Path, lock: int | None, process: int) -> None:
@@ -100,6 +115,7 @@ def _is_left(path: Path, prefix: str) -> bool:
     try:
         if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.getuid():
             return False
+        is_new = time.time() - path.stat().st_mtime < _SECONDS
     except OSError:  # another run removes it now
         return False
     if found[2] != "0" and _started(int(found[1])) == found[2]:
@@ -107,7 +123,7 @@ def _is_left(path: Path, prefix: str) -> bool:
     # Where the process cannot be seen (another container, another system than Linux), it still holds the lock.
     lock = _locked(path / _LOCK)
     if lock is None:
-        return not (path / _LOCK).exists()
+        return not (path / _LOCK).exists() and not is_new
     os.close(lock)
     return True
 

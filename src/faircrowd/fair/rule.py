@@ -11,6 +11,7 @@ from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.fair.hashing import draw, task_keys, uniforms
 from faircrowd.fair.problem import Problem
+from faircrowd.fair.program import tie_widths
 from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.sql import case_expression
 from faircrowd.fair.tasks import Tasks
@@ -23,7 +24,6 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = ["FairRule", "thresholds_of"]
 
 _SCHEMA = 1
-_TIE = 1e-12
 _KEYS = {
     *("schema", "kind", "classes", "groups", "epsilon", "random_state"),
     *("prices", "gain_matrix", "gain_offset", "shares", "ties"),
@@ -92,7 +92,8 @@ class FairRule:
         Tied classes have the weights of the rule; where it knows none, ``own`` (or the first of them) wins.
         """
         scores = self.scores(posterior, group)
-        tied = scores >= scores.max(axis=1, keepdims=True) - _TIE
+        width = tie_widths(self.prices, self.shares)[group]
+        tied = scores >= scores.max(axis=1, keepdims=True) - width[:, None]
         first = np.argmax(scores, axis=1) if own is None else np.where(tied[_rows(own), own], own, tied.argmax(axis=1))
         chances = np.zeros(scores.shape)
         chances[_rows(first), first] = 1.0
@@ -207,7 +208,7 @@ class FairRule:
             self.gain_matrix,
             self.gain_offset,
             self.ties,
-            tie=_TIE,
+            widths=tie_widths(self.prices, self.shares),
             posterior=posterior,
             group=group,
             uniform=uniform,
@@ -219,11 +220,13 @@ class FairRule:
         if not isinstance(text, str):
             raise InputError(f"A rule is read from a text of JSON, not from a {type(text).__name__}.")
         read = parse_json(text, "This is no rule of faircrowd")
+        if not isinstance(read, dict) or read.get("kind") != "faircrowd.FairRule":
+            raise InputError("This is no rule of faircrowd: its kind is not 'faircrowd.FairRule'.")
         try:
-            if read["kind"] != "faircrowd.FairRule":
-                raise KeyError("kind")
-            if read["schema"] > _SCHEMA:
+            if read.get("schema", 0) > _SCHEMA:
                 raise InputError(f"This rule has schema {read['schema']}, newer than {_SCHEMA}; update faircrowd.")
+            if lacking := sorted(_KEYS - read.keys()):
+                raise InputError(f"This is no rule of faircrowd: it lacks {few(lacking)}.")
             if strange := sorted(read.keys() - _KEYS):
                 raise InputError(f"This is no rule of faircrowd: none has {few(strange)}.")
             rule = cls(
@@ -251,6 +254,7 @@ class FairRule:
         shapes = [(n_groups, n_classes), (n_classes, n_classes), (n_classes,), (n_groups,)]
         fits = [table.shape for table in tables] == shapes and all((abs(table) <= LARGEST).all() for table in tables)
         fits &= n_classes > 1 and bool((self.shares > 0).all())  # no groups: their prices have no columns
+        fits &= abs(self.shares.sum() - 1) <= _SUM
         fits &= all(len({(type(name), name) for name in names}) == len(names) for names in (self.groups, self.classes))
         fits &= 0 <= self.epsilon <= 1 and self.random_state >= 0
         for (group, members), weights in self.ties.items():

@@ -17,6 +17,7 @@ from faircrowd.fair.keys import make_key
 from faircrowd.fair.marks import coin_labels, coin_law, cut_labels, own_law, own_marks
 from faircrowd.fair.objective import Gain, expected_f1, f1_bound, f1_gain
 from faircrowd.fair.problem import Problem
+from faircrowd.fair.program import TIE, tie_widths
 from faircrowd.fair.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.rounding import round_counts
 from faircrowd.fair.selection import coin_at, cut_at, find_window, own_labels
@@ -30,7 +31,6 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = ["Solved", "solve"]
 
 Ties = dict[tuple[int, tuple[int, ...]], tuple[float, ...]]
-_TIE = 1e-12
 _SAME = 1e-12
 _MOST_STEPS = 60
 
@@ -237,7 +237,7 @@ def _unchanged(problem: Problem, gain: Gain, free: Codes, value: float) -> Solve
 def _tied_kinds(tasks: Tasks, gain: Gain) -> tuple[NDArray[np.int64], ...]:
     """Return group, label and tied labels of tasks whose best labels are tied, each kind once."""
     gains, free = gain.of(tasks.posterior), free_labels(tasks, gain)
-    tied = gains >= gains.max(axis=1, keepdims=True) - _TIE
+    tied = gains >= gains.max(axis=1, keepdims=True) - TIE
     several = np.flatnonzero(tied.sum(axis=1) > 1)
     return (np.unique(np.column_stack([tasks.group[several], free[several], tied[several]]), axis=0),)
 
@@ -277,9 +277,11 @@ def _spread_weight(problem: Problem, of_task: NDArray[np.int64], relaxed: Relaxe
 def _tie_weights(atoms: Atoms, mass: NDArray[np.float64], relaxed: Relaxed) -> Ties:
     """Average the solution over the atoms of a group whose best classes are the same set: theorem recipe_multi."""
     margin, _ = margins(atoms, mass, relaxed.multipliers)
-    several = np.flatnonzero(margin <= _TIE * 10)
-    scores = atoms.gains[several] - prices_of(relaxed.multipliers, mass)[atoms.group[several]]
-    best = scores >= scores.max(axis=1, keepdims=True) - _TIE * 10
+    prices = prices_of(relaxed.multipliers, mass)
+    width = tie_widths(prices, mass / mass.sum())[atoms.group]
+    several = np.flatnonzero(margin <= width)
+    scores = atoms.gains[several] - prices[atoms.group[several]]
+    best = scores >= scores.max(axis=1, keepdims=True) - width[several, None]
     sums: dict[tuple[int, tuple[int, ...]], NDArray[np.float64]] = {}
     for j, marks in zip(several, best, strict=True):
         members = tuple(np.flatnonzero(marks).tolist())

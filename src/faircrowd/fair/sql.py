@@ -19,7 +19,7 @@ def case_expression(
     gain_offset: NDArray[np.float64],
     ties: dict[tuple[int, tuple[int, ...]], tuple[float, ...]],
     *,
-    tie: float,
+    widths: NDArray[np.float64],
     posterior: str,
     group: str,
     uniform: str | None,
@@ -28,6 +28,8 @@ def case_expression(
 
     Parameters
     ----------
+    widths : ndarray, shape (n_groups,)
+        How near to each other scores of a group are tied.
     posterior : str
         Names of the columns with the posterior, with ``{}`` for the class.
     group : str
@@ -49,7 +51,7 @@ def case_expression(
 
     arms = []
     for a, name in enumerate(groups):
-        scores = [score(a, k) for k in range(n_classes)]
+        scores, tie = [score(a, k) for k in range(n_classes)], float(widths[a])
         inner = []
         for (of, members), weights in sorted(ties.items()):
             if of != a:

@@ -18,11 +18,12 @@ walk outward from its maximum, until the bound falls below the best labelling fo
 from typing import NamedTuple
 
 from faircrowd.fair.flips import price_of
+from faircrowd.fair.program import TIE
 from faircrowd.fair.sides import SLACK, Side, new_cache, rank_of, rate_of, value_of
 
 __all__ = ["NEAR", "SLACK", "Split", "relaxed_split", "tied_part"]
 
-NEAR = 1e-11
+NEAR = TIE
 """Costs this close to each other are the same to a rule."""
 
 
@@ -101,8 +102,9 @@ def tied_part(side: Side, split: Split, a: int) -> float | None:
     at = (split.beta if a == 0 else -split.beta) / side.share
     low = min(int(rank_of(side, at - NEAR, False)), sure)
     high = max(int(rank_of(side, at + NEAR, True)), after)
-    if (low, high) == (sure, after):
+    width = rate_of(side, high) - rate_of(side, low)
+    if (low, high) == (sure, after) or width <= 0:  # those that are near may weigh nothing beside their group
         return omega if split.tied[a] else None
     marked = (1 - omega) * rate_of(side, sure) + omega * rate_of(side, after)
-    part = (marked - rate_of(side, low)) / (rate_of(side, high) - rate_of(side, low))
+    part = (marked - rate_of(side, low)) / width
     return float(min(max(part, 0.0), 1.0))
