@@ -225,6 +225,9 @@ def test_a_folder_for_votes(place: Path, faircrowd: Run) -> None:
     ("arguments", "message"),
     [
         (["nonsense"], "No such command 'nonsense'. See faircrowd --help."),
+        (["aggregate", "votes.csv", "--methd", "x"], "See faircrowd aggregate --help."),
+        (["aggregate", "votes.csv", "--group", "a", "--group", "a", "--out", "out"], "--group a is given 2 times"),
+        (["apply", ".", "votes.csv", "--out", "new.csv"], ". is a folder; name the rule.json in it."),
         (["aggregate"], "Missing argument"),
         (["aggregate", "votes.csv"], "Missing option '--out'"),
         (["demo", "--out", "votes.csv"], "votes.csv is a file"),

@@ -84,7 +84,9 @@ def run(arguments: list[str]) -> int:
         if _is_interrupt(error):
             raise KeyboardInterrupt from None
         if hasattr(error, "format_message"):  # a wrong use of options: typer brings its own class of error
-            return _failed(f"{_sentence(error.format_message())} See faircrowd --help.", as_json)
+            context = getattr(error, "ctx", None)
+            command = f" {context.info_name}" if context is not None and context.parent is not None else ""
+            return _failed(f"{_sentence(error.format_message())} See faircrowd{command} --help.", as_json)
         if os.environ.get("FAIRCROWD_TRACEBACK"):
             raise
         return _failed(

@@ -101,14 +101,16 @@ def apply(
         lines.append(
             (
                 "gap",
-                f"{said['gap']:.3f} on these tasks ({said['gap_before']:.3f} before); the rule kept "
-                f"{learned.epsilon:g} on the tasks it was learned from, new ones vary by chance",
+                f"{said['gap']:.3f} on these tasks ({said['gap_before']:.3f} before); the rule aims at "
+                f"{learned.epsilon:g}: tied tasks are drawn, and new ones vary by chance",
             )
         )
     console.pairs([*lines, *(("note", plain(note)) for note in notes), ("wrote", str(out))])
 
 
 def _text(path: Path) -> str:
+    if path.is_dir():
+        raise FileError(f"{path} is a folder; name the rule.json in it.")
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

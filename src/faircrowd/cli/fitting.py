@@ -185,6 +185,9 @@ def check_options(
         raise OptionError("--by-group is for --method dawid-skene and one-coin.")
     if by_group and not group:
         raise OptionError("--by-group needs --group COLUMN.")
+    columns = group or []
+    if repeated := [column for column in columns if columns.count(column) > 1]:
+        raise OptionError(f"--group {repeated[0]} is given {columns.count(repeated[0])} times; once will do.")
     if (truth or gold) and tasks is None:
         raise OptionError("--truth and --gold name columns of the tasks table; give --tasks FILE.")
 
