@@ -364,6 +364,7 @@ def test_the_gap_is_the_largest_difference_of_a_class() -> None:
 
 def test_what_a_killed_run_left_is_removed_with_a_word(tmp_path: Path) -> None:
     (tmp_path / ".faircrowd-4194305-1-abcdefgh").mkdir()
+    os.utime(tmp_path / ".faircrowd-4194305-1-abcdefgh", (0, 0))
     with pytest.warns(DataWarning, match="removed a folder that a killed run left"), OutputFolder(tmp_path) as folder:
         folder.write_json("summary.json", {})
     assert tree(tmp_path) == ["summary.json"]
