@@ -17,7 +17,8 @@ from faircrowd.fair.problem import Problem
 from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.selection import Own, Window, coin_at, cut_at, find_window, own_labels
 from faircrowd.fair.sides import make_side, make_window
-from faircrowd.fair.threshold import NEAR, Split, relaxed_split
+from faircrowd.fair.threshold import Split, relaxed_split
+from faircrowd.fair.ties import TIE
 from faircrowd.fair.units import to_units
 from faircrowd.fair.whole import best_counts
 
@@ -162,7 +163,7 @@ def test_few_tasks_are_not_narrowed() -> None:
 @pytest.mark.parametrize("up", [0, 1])
 def test_runs_between_two_places(up: int) -> None:
     """Those nearer than rounding to the ends are in; number and gain of the better ones are known."""
-    near = np.array([0.5, 1.5, 11]) * NEAR  # those farther than 10 from the last of these are out
+    near = np.array([0.5, 1.5, 11]) * TIE  # those farther than 10 from the last of these are out
     steps = [*(0.1 + near).tolist(), 0.2, 0.2, 0.3, *(0.4 - near[::-1]).tolist(), 0.45]
     p = 0.5 + np.array(steps * 2) * np.repeat([1, -1], len(steps)) * (1 if up == 0 else -1)
     group = np.repeat([0, 1], len(steps))
@@ -170,11 +171,11 @@ def test_runs_between_two_places(up: int) -> None:
     costs = problem.emit(keys_of, COST)
     at = prices_of(problem, prices)  # the price is the step
     np.testing.assert_allclose(at, steps * 2, atol=1e-15)
-    low, high = 0.1 + 11 * NEAR - 1e-14, 0.4 - 11 * NEAR + 1e-14
+    low, high = 0.1 + 11 * TIE - 1e-14, 0.4 - 11 * TIE + 1e-14
     found = selection._gathered_runs(problem, prices, int(place_of(low)), int(place_of(high)))
     unit = unit_of(COST)
     for a, run in enumerate(found):
-        inside = (group == a) & (at >= low - 10 * NEAR) & (at <= high + 10 * NEAR)
+        inside = (group == a) & (at >= low - 10 * TIE) & (at <= high + 10 * TIE)
         assert np.sum(inside) == 7
         keys, counts = np.unique(costs[inside], return_counts=True)
         assert run.keys.tolist() == keys.tolist()
@@ -202,16 +203,16 @@ def test_runs_cut_out_of_sorted_tasks() -> None:
     part = np.array(
         [
             -0.5,
-            -0.4 - 10.5 * NEAR,
-            -0.4 - 9.5 * NEAR,
+            -0.4 - 10.5 * TIE,
+            -0.4 - 9.5 * TIE,
             -0.4,
             -0.3,
             0.0,
             0.0,
             0.1,
             0.2,
-            0.2 + 9.5 * NEAR,
-            0.2 + 10.5 * NEAR,
+            0.2 + 9.5 * TIE,
+            0.2 + 10.5 * TIE,
             0.7,
         ]
     )

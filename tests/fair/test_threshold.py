@@ -7,7 +7,8 @@ import pytest
 
 from faircrowd import make_fair
 from faircrowd.fair.sides import SLACK, Side, make_side, rank_of
-from faircrowd.fair.threshold import NEAR, Split, relaxed_split, tied_part
+from faircrowd.fair.threshold import Split, relaxed_split, tied_part
+from faircrowd.fair.ties import TIE
 
 COSTS = {
     "untied": ([-0.75, -0.625, -0.25, -0.125], [-0.5, -0.375, 0.0625, 0.1875, 0.3125, 0.4375, 0.6875, 0.75]),
@@ -113,13 +114,13 @@ def test_the_part_marked_of_tied_tasks() -> None:
 @pytest.mark.parametrize("a", [0, 1])
 def test_tasks_nearer_to_the_threshold_than_rounding_are_tied(a: int) -> None:
     """One is just better, one just worse, two are at it; those a little farther away are not tied."""
-    near, far = 0.9 * NEAR, 1.1 * NEAR
+    near, far = 0.9 * TIE, 1.1 * TIE
     at = -0.25 if a else 0.25
     costs = [at - 0.1, at - far, at - near, at, at, at + near, at + far, at + 0.1]
     assert at_threshold(costs, 3, 2, 0.5, a=a) == pytest.approx((1 + 1) / 4)
     assert at_threshold(costs, 3, 2, 0.25, a=a) == pytest.approx((1 + 0.5) / 4)
     assert at_threshold(costs, 3, 2, 1.0, a=a) == pytest.approx(3 / 4)
-    for just in (near, NEAR):
+    for just in (near, TIE):
         assert at_threshold([at - just, at, at + 0.1], 1, 1, 0.0, a=a) == pytest.approx(1 / 2)
         assert at_threshold([at - 0.1, at, at + just], 1, 1, 1.0, a=a) == pytest.approx(1 / 2)
     assert at_threshold([at - 0.1, at - near, at + 0.1], 2, 0, 0.0, a=a) == 1.0
@@ -128,7 +129,7 @@ def test_tasks_nearer_to_the_threshold_than_rounding_are_tied(a: int) -> None:
 
 @pytest.mark.parametrize("decision", ["deterministic", "randomized"])
 def test_near_tasks_that_weigh_nothing_are_not_tied(decision: str) -> None:
-    marked = np.array([0.9, 0.7, 0.8, 0.6, 0.3 + 0.3 * NEAR, 0.2])
+    marked = np.array([0.9, 0.7, 0.8, 0.6, 0.3 + 0.3 * TIE, 0.2])
     fair = make_fair(
         np.stack([1 - marked, marked], axis=1),
         np.array([1, 1, 1, 0, 0, 0]),

@@ -23,7 +23,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from faircrowd import make_fair
-from faircrowd.fair.program import tie_widths
+from faircrowd.fair.ties import tie_widths
 
 KINDS = ("plain", "close", "ends", "few votes", "tiny share", "attainable", "heavy", "one class", "equal")
 GAP, VALUE = 1e-9, 1e-7
@@ -136,8 +136,9 @@ def violations(problem: Instance) -> list[str]:
     for found, labels in ((coin.certificate, coin.labels), (proof, whole.labels)):
         found.verify(posterior, group, labels, sample_weight=weights)
     scores = np.sort(whole.rule.scores(posterior, group.astype(np.int32)), axis=1)
-    clear = (scores[:, -1] - scores[:, -2]) * mass / mass.sum() > 1e-10  # a label that would cost what value may lack
-    clear &= scores[:, -1] - scores[:, -2] > tie_widths(whole.rule.prices, whole.rule.shares)[group]
+    margin = scores[:, -1] - scores[:, -2]
+    clear = margin * mass / mass.sum() > 1e-10  # a label that would cost what value may lack
+    clear &= margin > tie_widths(whole.rule.prices, whole.rule.shares)[group]
     if not np.array_equal(coin.rule.predict(posterior, group)[clear], np.argmax(law, axis=1)[clear]):
         said.append("the rule labels these tasks in another way")
     gap = gap_of(coin.rule.predict_proba(posterior, group), group, weights)

@@ -22,8 +22,8 @@ HIDDEN = ".faircrowd-"
 """How a folder among the user's files begins."""
 _PREFIX = "faircrowd-"
 _LOCK = ".lock"
-_SECONDS = 60
-"""A folder without a lock may be one that is made, or removed, right now, if it has changed since."""
+_NEW = 60
+"""For so many seconds after its last change, a folder without a lock may be one that is made, or removed, right now."""
 
 
 class Scratch:
@@ -113,9 +113,9 @@ def _is_left(path: Path, prefix: str) -> bool:
     if found is None or not hasattr(os, "getuid"):
         return False
     try:
-        if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.getuid():
+        facts = path.stat()
+        if path.is_symlink() or not path.is_dir() or facts.st_uid != os.getuid():
             return False
-        is_new = time.time() - path.stat().st_mtime < _SECONDS
     except OSError:  # another run removes it now
         return False
     if found[2] != "0" and _started(int(found[1])) == found[2]:
@@ -123,7 +123,7 @@ def _is_left(path: Path, prefix: str) -> bool:
     # Where the process cannot be seen (another container, another system than Linux), it still holds the lock.
     lock = _locked(path / _LOCK)
     if lock is None:
-        return not (path / _LOCK).exists() and not is_new
+        return not (path / _LOCK).exists() and time.time() - facts.st_mtime > _NEW
     os.close(lock)
     return True
 

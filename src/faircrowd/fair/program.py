@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["TIE", "Program", "solve_program", "tie_widths"]
+__all__ = ["TOLERANCE", "Program", "solve_program"]
 
-TIE = 1e-11
-"""Scores that are nearer to each other are tied: a rule cannot tell them apart by their last digits."""
-_TOLERANCE = 1e-10
+TOLERANCE = 1e-10
+"""How much better, in units of a group's share, a label may be than those of the solution."""
 _NOTHING = 1e-11
 """A part of a group that is left out: less than what a gap is told by."""
 
@@ -86,7 +85,7 @@ def solve_program(
         bounds=[(0, None)] * n_pairs + [(None, None)] * n_classes,
         method="highs",
     )
-    options = {"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE}
+    options = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
     found = solved(options=options)
     if found.status != 0:
         # Without room for a gap, presolve can take the rounding of weights over many orders for a contradiction.
@@ -103,17 +102,6 @@ def solve_program(
     some = labelled.sum(axis=1) > 0.0
     fractions[rows[some]] = labelled[some] / labelled[some].sum(axis=1, keepdims=True)
     return Program(fractions, multipliers)
-
-
-def tie_widths(prices: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how near to each other the scores of a task are tied, a group.
-
-    Prices of two classes and two groups are thresholds, which are exact. Others come from the program: it ends where no
-    label is better by more than its tolerance in units of a group's share, so that scores this near may be tied.
-    """
-    if prices.shape == (2, 2) or not prices.any():
-        return np.full(shares.size, TIE)
-    return TIE + 10 * _TOLERANCE / shares
 
 
 def _tiny(parts: NDArray[np.float64], group: Codes, n_groups: int) -> NDArray[np.bool_]:

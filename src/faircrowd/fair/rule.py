@@ -11,10 +11,10 @@ from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.fair.hashing import draw, task_keys, uniforms
 from faircrowd.fair.problem import Problem
-from faircrowd.fair.program import tie_widths
 from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.sql import case_expression
 from faircrowd.fair.tasks import Tasks
+from faircrowd.fair.ties import tie_widths
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.naming import value_name
 from faircrowd.votes.plain import from_plain, to_plain

@@ -20,7 +20,8 @@ from faircrowd.fair.order import first_in_order
 from faircrowd.fair.prices import Prices, count_prices, number_at, place_of, runs_between, total_of, totals_beside
 from faircrowd.fair.sides import Side, bare_side, make_window
 from faircrowd.fair.tasks import Population
-from faircrowd.fair.threshold import NEAR, Split, relaxed_split
+from faircrowd.fair.threshold import Split, relaxed_split
+from faircrowd.fair.ties import TIE
 from faircrowd.fair.units import from_limbs
 from faircrowd.fair.whole import best_counts
 
@@ -141,8 +142,8 @@ class _Runs(NamedTuple):
 def _gathered_runs(tasks: Population, prices: Prices, low: int, high: int) -> list[_Runs]:
     """Gather the runs between two places."""
     least, most = number_at(low), number_at(high)  # a rule takes near prices for tied: they must all be seen
-    low = int(place_of(least - 10 * NEAR)) if math.isfinite(least) else 0
-    high = int(place_of(most + 10 * NEAR)) if math.isfinite(most) else 2**64 - 1
+    low = int(place_of(least - 10 * TIE)) if math.isfinite(least) else 0
+    high = int(place_of(most + 10 * TIE)) if math.isfinite(most) else 2**64 - 1
     (beside,) = tasks.reduce(totals_beside, prices, low, high, unit_of(prices.key))
     keys, groups, counts = tasks.gather(runs_between, prices, low, high)
     found = []
@@ -180,8 +181,8 @@ def _cut_runs(found: _Sorted, prices: Prices, margins: NDArray[np.float64]) -> l
     for keys, cost, at, margin in zip(*found, margins, strict=True):
         low = int(np.searchsorted(cost, at)) - int(margin)
         high = int(np.searchsorted(cost, at, side="right")) + int(margin)
-        low = int(np.searchsorted(cost, cost[low] - 10 * NEAR)) if low > 0 else 0
-        high = int(np.searchsorted(cost, cost[high] + 10 * NEAR, side="right")) if high < cost.size else cost.size
+        low = int(np.searchsorted(cost, cost[low] - 10 * TIE)) if low > 0 else 0
+        high = int(np.searchsorted(cost, cost[high] + 10 * TIE, side="right")) if high < cost.size else cost.size
         limbs = np.zeros((1, 2), dtype=np.int64)
         total_of(cost[:low], unit_of(prices.key), limbs)
         name, many = np.unique(keys[low:high], return_counts=True)

@@ -17,7 +17,6 @@ from faircrowd.fair.keys import make_key
 from faircrowd.fair.marks import coin_labels, coin_law, cut_labels, own_law, own_marks
 from faircrowd.fair.objective import Gain, expected_f1, f1_bound, f1_gain
 from faircrowd.fair.problem import Problem
-from faircrowd.fair.program import TIE, tie_widths
 from faircrowd.fair.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.rounding import round_counts
 from faircrowd.fair.selection import coin_at, cut_at, find_window, own_labels
@@ -26,6 +25,7 @@ from faircrowd.fair.spread import apart_from, atom_labels, atom_law, drawn_label
 from faircrowd.fair.strict import strict_counts
 from faircrowd.fair.tasks import Tasks
 from faircrowd.fair.threshold import Split, relaxed_split, tied_part
+from faircrowd.fair.ties import TIE, tie_widths
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Solved", "solve"]

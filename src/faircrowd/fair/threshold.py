@@ -18,13 +18,10 @@ walk outward from its maximum, until the bound falls below the best labelling fo
 from typing import NamedTuple
 
 from faircrowd.fair.flips import price_of
-from faircrowd.fair.program import TIE
 from faircrowd.fair.sides import SLACK, Side, new_cache, rank_of, rate_of, value_of
+from faircrowd.fair.ties import TIE
 
-__all__ = ["NEAR", "SLACK", "Split", "relaxed_split", "tied_part"]
-
-NEAR = TIE
-"""Costs this close to each other are the same to a rule."""
+__all__ = ["SLACK", "Split", "relaxed_split", "tied_part"]
 
 
 class Split(NamedTuple):
@@ -100,8 +97,8 @@ def tied_part(side: Side, split: Split, a: int) -> float | None:
     """
     sure, after, omega = split.sure[a], split.sure[a] + split.tied[a], split.omega[a]
     at = (split.beta if a == 0 else -split.beta) / side.share
-    low = min(int(rank_of(side, at - NEAR, False)), sure)
-    high = max(int(rank_of(side, at + NEAR, True)), after)
+    low = min(int(rank_of(side, at - TIE, False)), sure)
+    high = max(int(rank_of(side, at + TIE, True)), after)
     width = rate_of(side, high) - rate_of(side, low)
     if (low, high) == (sure, after) or width <= 0:  # those that are near may weigh nothing beside their group
         return omega if split.tied[a] else None
