@@ -8,8 +8,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from faircrowd.fair import relaxed
-from faircrowd.fair.atoms import Atoms, merge
+from faircrowd.fair.program import relaxed
+from faircrowd.fair.program.atoms import Atoms, merge
 
 SIZES = ((100, 3, 2), (300, 3, 2), (1000, 3, 2), (2900, 3, 2), (300, 8, 6), (1000, 8, 6), (2900, 8, 6))
 

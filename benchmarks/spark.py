@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from faircrowd import DawidSkene, VoteTable, read_votes
-from faircrowd.aggregate.model import Confusion, Counter
+from faircrowd.aggregate.confusion import Confusion, Counter
 from faircrowd.engines import spark_session
 
 WORKERS_A_TASK = 5
@@ -53,7 +53,7 @@ def rounds(votes: Any, count: int) -> tuple[Confusion, float]:
 
 
 def in_spark(master: str, memory: str, path: str, count: int) -> tuple[Confusion, float, float]:
-    from faircrowd.engines.spark_votes import spark_votes
+    from faircrowd.engines.spark.votes import spark_votes
 
     session = spark_session(master, **SETTINGS, **{"spark.driver.memory": memory})
     session.sparkContext.setLogLevel("ERROR")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 import faircrowd as package
-from engines.spark_session import java, spark
+from engines.spark.spark_session import java, spark
 from faircrowd.cli.app import run
 from strategies import examples
 
@@ -32,18 +32,18 @@ EARLY = (
     "aggregate/test_laws.py",
     "fair/test_laws.py",
     "cli/test_commands.py",
-    "engines/test_spark_servers.py",
+    "engines/spark/test_servers.py",
     "test_determinism.py",
-    "engines/test_spark_fair.py",
+    "engines/spark/test_fair_in_spark.py",
     "report/test_browser.py",
     "faults/test_killed.py",
-    "engines/test_scratch.py",
+    "storage/test_scratch.py",
     "experiments/test_reproduce.py",
 )
 
 # Files that share what takes long to make: a session of Spark, runs of every command. One process runs them all.
 TOGETHER = (
-    ("engines/test_spark.py", "engines/test_spark_fair.py", "aggregate/test_spark_models.py"),
+    ("engines/spark/test_engine.py", "engines/spark/test_fair_in_spark.py", "aggregate/test_spark_models.py"),
     ("faults/test_killed.py", "faults/test_full_disk.py", "faults/test_interrupted.py"),
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from hypothesis import strategies as st
 
-from faircrowd.votes.alike import looks
+from faircrowd.votes.lookalikes import looks
 
 __all__ = ["KINDS", "examples", "pools", "shuffles", "vote_frames"]
 

@@ -19,7 +19,7 @@ SOURCE = Path(fc.__file__).parent
 RUNS_CODE = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "subprocess", "pty", "runpy"}
 NETWORK = {"socket", "ssl", "http", "urllib", "urllib3", "requests", "httpx", "aiohttp", "ftplib", "smtplib", "pooch"}
 CALLS = {"eval", "exec", "compile", "__import__", "system", "popen", "spawnl", "spawnv", "execv", "execvp", "startfile"}
-MAY_DOWNLOAD = "votes/data_files.py"
+MAY_DOWNLOAD = "datasets/download.py"
 
 
 def nodes() -> Iterator[tuple[str, ast.AST]]:

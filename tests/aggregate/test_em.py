@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from faircrowd.aggregate.em import iterate, watch_rounds
-from faircrowd.aggregate.grid import add_to_limbs, from_limbs, grid_unit, mass_unit, on_grid
 from faircrowd.errors import ConvergenceWarning
+from faircrowd.exact.sums import add_to_limbs, from_limbs, grid_unit, mass_unit, on_grid
 
 
 def test_stops_when_the_rise_is_within_tol() -> None:

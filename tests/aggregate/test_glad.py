@@ -7,8 +7,8 @@ from pandas.testing import assert_frame_equal
 
 from crowds import simulated
 from faircrowd import GLAD, read_votes
-from faircrowd.aggregate.glad_kernels import ability_and_ease, glad_scores
-from faircrowd.aggregate.static import classes_token
+from faircrowd.aggregate.kernels.ability_ease import ability_and_ease, glad_scores
+from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
 

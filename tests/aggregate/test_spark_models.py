@@ -20,7 +20,7 @@ from faircrowd import (
     ZeroBasedSkill,
 )
 from faircrowd.aggregate.saved import load_model, model_files
-from faircrowd.engines.spark_votes import SparkVotes, spark_votes
+from faircrowd.engines.spark.votes import SparkVotes, spark_votes
 from faircrowd.errors import InputError, OptionError
 
 pytest.importorskip("pyspark")

@@ -9,15 +9,15 @@ import pytest
 
 import faircrowd as fc
 from faircrowd import audit
-from faircrowd.audit.curve import majority_curve
-from faircrowd.audit.discovery import benjamini_hochberg, fisher_tests
-from faircrowd.audit.influence import worker_influence
+from faircrowd.audit.crowd_audit import audit_by_truth
 from faircrowd.audit.intervals import gap_limits, newcombe, wilson
-from faircrowd.audit.leaning import compare, judge
-from faircrowd.audit.poisson import poisson_binomial, survival
-from faircrowd.audit.shrinkage import shrunken_gaps
-from faircrowd.audit.ties import tie_range
-from faircrowd.audit.whole import audit_by_truth
+from faircrowd.audit.majority.growing_crowd import majority_curve
+from faircrowd.audit.majority.poisson_binomial import poisson_binomial, survival
+from faircrowd.audit.majority.tie_range import tie_range
+from faircrowd.audit.workers.false_discovery import benjamini_hochberg, fisher_tests
+from faircrowd.audit.workers.influence import worker_influence
+from faircrowd.audit.workers.leaning import compare, judge
+from faircrowd.audit.workers.shrinkage import shrunken_gaps
 from faircrowd.errors import InputError
 from faircrowd.votes.table import VoteTable
 from kept import assert_kept

@@ -9,7 +9,7 @@ import pytest
 import faircrowd as fc
 from baselines.crowds import crowd_judgement, jigsaw, simulated
 from faircrowd.baselines import FairTD
-from faircrowd.baselines.rounds import Votes, run_rounds
+from faircrowd.baselines.fair_td_rounds import Votes, run_rounds
 from faircrowd.errors import ConvergenceWarning, DataWarning, InputError
 
 

@@ -10,8 +10,8 @@ import faircrowd as fc
 from baselines.crowds import crowd_judgement, simulated, two
 from faircrowd.baselines import SmoothedFairCrowd
 from faircrowd.baselines.soft_dual import soft_dual, soft_prices
-from faircrowd.baselines.spread import spread_by_rank, spread_by_value
-from faircrowd.baselines.ties import tie_weights
+from faircrowd.baselines.spread_posterior import spread_by_rank, spread_by_value
+from faircrowd.baselines.tie_weights import tie_weights
 from faircrowd.errors import InputError, OptionError
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from faircrowd.datasets import load_jigsaw_toxicity, load_synthetic, load_tables
-from faircrowd.votes.data_about import ABOUT
+from faircrowd.datasets.catalogue import ABOUT
 
 Run = Callable[..., tuple[int, str, str]]
 

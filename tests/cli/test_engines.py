@@ -19,7 +19,7 @@ import rich.console
 
 from faircrowd.cli.console import Console
 from faircrowd.cli.engines import Engine
-from faircrowd.engines import choice
+from faircrowd.engines import choose_engine as choice
 from faircrowd.errors import OptionError
 
 pytest.importorskip("duckdb")
@@ -86,7 +86,7 @@ def test_stream_writes_the_files_of_memory(votes: Path, tmp_path: Path, told: Ca
 @pytest.mark.parametrize("method", ["majority", "wawa", "zero-based", "one-coin", "glad"])
 def test_every_method_streams(votes: Path, tmp_path: Path, method: str) -> None:
     from faircrowd.cli.fitting import make_model
-    from faircrowd.engines.disk import read_votes_on_disk
+    from faircrowd.engines.stream.read_stream import read_votes_on_disk
     from faircrowd.votes import read_votes
 
     models = [make_model(method, {}).fit(read(votes)) for read in (read_votes, read_votes_on_disk)]

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowds import simulated
-from faircrowd.aggregate.confusion import expected_counts, joint_scores
-from faircrowd.aggregate.static import classes_token
+from faircrowd.aggregate.kernels.class_count import classes_token
+from faircrowd.aggregate.kernels.confusion_counts import expected_counts, joint_scores
 from faircrowd.engines import Block, LocalEngine
 from faircrowd.engines.local import available_threads, watch_blocks
 from faircrowd.votes import read_votes

@@ -12,9 +12,9 @@ import pytest
 from faircrowd.errors import OptionError
 from faircrowd.experiments import EXPERIMENTS, reproduce
 from faircrowd.experiments.comparison import COLUMNS, Unit, comparison_rows
-from faircrowd.experiments.convergence import CROWDS, Panel, convergence_rows, exact_gap
+from faircrowd.experiments.convergence_figure import CROWDS, Panel, convergence_rows, exact_gap
 from faircrowd.experiments.material import load_material, resample
-from faircrowd.experiments.run import Cells
+from faircrowd.experiments.runner import Cells
 
 Run = Callable[..., tuple[int, str, str]]
 

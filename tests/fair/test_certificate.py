@@ -11,7 +11,7 @@ from faircrowd import make_fair
 from faircrowd.errors import InputError
 from faircrowd.fair.certificate import Certificate, certify, gap_of
 from faircrowd.fair.objective import make_gain
-from faircrowd.fair.reading import read_posterior
+from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.votes import Vocabulary
 
 P = np.array([[0.75, 0.25, 0.0], [0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5], [0.0, 0.5, 0.5]])

@@ -8,10 +8,10 @@ import pytest
 from fair import optima
 from faircrowd import make_fair
 from faircrowd.errors import OptionError
-from faircrowd.fair.choices import Choice, choices
 from faircrowd.fair.frontier import Frontier, Solution, _accuracy_gained, _traced, sweep, trace_frontier
 from faircrowd.fair.objective import Gain, expected_f1, make_gain
-from faircrowd.fair.reading import read_posterior
+from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.fair.what_if import Choice, choices
 
 RNG = np.random.default_rng(8)
 GROUP = np.append(np.arange(3), RNG.integers(0, 2, 37))

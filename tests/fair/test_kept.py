@@ -10,12 +10,12 @@ import pytest
 
 import faircrowd as fc
 from faircrowd.errors import InputError
+from faircrowd.exact.hashing import task_keys, uniforms
 from faircrowd.fair import FairResult
 from faircrowd.fair.frontier import sweep
-from faircrowd.fair.hashing import task_keys, uniforms
+from faircrowd.fair.margin import margin_for
 from faircrowd.fair.objective import expected_f1
-from faircrowd.fair.population import margin_for
-from faircrowd.fair.reading import read_posterior
+from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.votes import Vocabulary
 from kept import assert_kept
 

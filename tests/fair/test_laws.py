@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from fair import optima
 from faircrowd import make_fair
 from faircrowd.fair.objective import make_gain
-from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.solve import _solve_program, _solve_thresholds
+from faircrowd.fair.tasks.read_posterior import read_posterior
 from strategies import examples
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.25, 1 / 3, 0.5)

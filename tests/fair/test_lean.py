@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from faircrowd import make_fair
 from faircrowd.errors import InputError
-from faircrowd.fair.binary import sort_groups
-from faircrowd.fair.hashing import task_keys
+from faircrowd.exact.hashing import task_keys
 from faircrowd.fair.objective import make_gain
-from faircrowd.fair.reading import read_posterior
-from faircrowd.fair.rows import RowNumbers
-from faircrowd.fair.sides import SLACK, count_at, make_side, new_cache, rate_of, value_of
-from faircrowd.fair.threshold import relaxed_split
+from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.fair.tasks.row_numbers import RowNumbers
+from faircrowd.fair.thresholds.relaxed import relaxed_split
+from faircrowd.fair.thresholds.sorted_group import SLACK, count_at, make_side, new_cache, rate_of, value_of
+from faircrowd.fair.thresholds.sorted_solve import sort_groups
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import keep_used
 from strategies import examples

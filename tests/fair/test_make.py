@@ -153,9 +153,9 @@ def test_strangers_at_predict() -> None:
 
 @pytest.mark.parametrize("objective", ["accuracy", "f1"])
 def test_choices_are_what_each_epsilon_gives(objective: str) -> None:
-    from faircrowd.fair.choices import choices
     from faircrowd.fair.objective import make_gain
-    from faircrowd.fair.reading import read_posterior
+    from faircrowd.fair.tasks.read_posterior import read_posterior
+    from faircrowd.fair.what_if import choices
 
     problem = read_posterior(MODEL.probas_, CROWD.sensitive_features)
     epsilons = [0.0, 0.013, 0.05, 0.1, 0.9]
@@ -176,9 +176,9 @@ def test_choices_are_what_each_epsilon_gives(objective: str) -> None:
 
 
 def test_choices_of_many_classes() -> None:
-    from faircrowd.fair.choices import choices
     from faircrowd.fair.objective import make_gain
-    from faircrowd.fair.reading import read_posterior
+    from faircrowd.fair.tasks.read_posterior import read_posterior
+    from faircrowd.fair.what_if import choices
 
     problem = read_posterior(WIDE, FOUR)
     for found in choices(problem, make_gain("accuracy", WIDE.shape[1]), [0.02, 0.1, 1.0], 0):

@@ -10,7 +10,7 @@ import pytest
 from fair import optima
 from faircrowd.errors import OptionError
 from faircrowd.fair.objective import Gain, expected_f1, f1_bound, f1_gain, make_gain
-from faircrowd.fair.reading import read_posterior
+from faircrowd.fair.tasks.read_posterior import read_posterior
 
 
 def test_accuracy_is_the_probability_of_the_label() -> None:

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faircrowd.fair.atoms import Atoms, atom_hashes, collect
+from faircrowd.exact.units import limbs_of
 from faircrowd.fair.certificate import Certificate
-from faircrowd.fair.core import solve_core
-from faircrowd.fair.dual import dual_value, smoothed_multipliers
 from faircrowd.fair.make import FairResult, solve_problem
 from faircrowd.fair.objective import make_gain
-from faircrowd.fair.order import first_in_order
-from faircrowd.fair.problem import Problem
-from faircrowd.fair.reading import read_posterior
-from faircrowd.fair.relaxed import solve_relaxed
-from faircrowd.fair.sides import make_window
-from faircrowd.fair.tasks import Tasks
-from faircrowd.fair.units import limbs_of
-from faircrowd.fair.whole import best_counts
+from faircrowd.fair.program.atoms import Atoms, atom_hashes, collect
+from faircrowd.fair.program.dual import dual_value, smoothed_multipliers
+from faircrowd.fair.program.many_tasks import solve_core
+from faircrowd.fair.program.relaxed import solve_relaxed
+from faircrowd.fair.tasks.population import Tasks
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.fair.tasks.tie_break import first_in_order
+from faircrowd.fair.thresholds.integer import best_counts
+from faircrowd.fair.thresholds.sorted_group import make_window
 from faircrowd.votes import Vocabulary
 from strategies import examples
 
@@ -101,7 +101,7 @@ def test_bins_are_counted() -> None:
 def test_the_smoothed_dual_of_few_tasks(sample: int) -> None:
     problem = some(120, 3, 3, 1, None)
     whole = solve_problem(problem, epsilon=0.05, **PLAIN)
-    with patch("faircrowd.fair.relaxed._FEW", 10), patch("faircrowd.fair.dual._SAMPLE", sample):
+    with patch("faircrowd.fair.program.relaxed._FEW", 10), patch("faircrowd.fair.program.dual._SAMPLE", sample):
         few = solve_problem(problem, epsilon=0.05, **PLAIN)
     assert few.certificate.gap <= 0.05 + 2 / problem.sizes.min()
     assert few.certificate.bound == pytest.approx(whole.certificate.bound, abs=1e-9)
@@ -113,7 +113,7 @@ def test_the_smoothed_dual_is_near_the_true_one(sample: int) -> None:
     problem, gain = some(600, 3, 3, 1, None), make_gain("accuracy", 3)
     mass, atoms = problem.sizes.astype(float), collect(problem, gain)
     exact = solve_relaxed(atoms, mass, 0.05)
-    with patch("faircrowd.fair.dual._SAMPLE", sample):
+    with patch("faircrowd.fair.program.dual._SAMPLE", sample):
         cold = smoothed_multipliers(atoms, mass, 0.05)
         warm = smoothed_multipliers(atoms, mass, 0.05, cold)
     for found in (cold, warm):
@@ -193,7 +193,7 @@ def core_of(problem: Problem, epsilon: float, most: int, near: float = 1e-10) ->
 def test_few_undecided_tasks_prove_the_optimum_of_all(shape: tuple[int, int]) -> None:
     problem = some(30_000, *shape, 5, None)
     assert core_of(problem, 0.03, 6_000, near=1e-12).mass.size < 8_000
-    with patch("faircrowd.fair.core.MOST", 6_000):
+    with patch("faircrowd.fair.program.many_tasks.MOST", 6_000):
         a = solve_problem(problem, epsilon=0.03, **PLAIN)
         with limits(5_000):
             same(a, solve_problem(problem, epsilon=0.03, **PLAIN))

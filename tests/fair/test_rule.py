@@ -10,8 +10,8 @@ import pytest
 
 from faircrowd import FairRule
 from faircrowd.errors import DataWarning, InputError
-from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.rule import thresholds_of
+from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.votes import Vocabulary
 
 

@@ -7,15 +7,15 @@ import pytest
 
 from fair import optima
 from faircrowd.errors import OptionError
+from faircrowd.exact.hashing import draw
 from faircrowd.fair import solve as module
-from faircrowd.fair.atoms import Atoms, Rest, atom_hashes, collect
-from faircrowd.fair.hashing import draw
 from faircrowd.fair.objective import f1_gain, make_gain
-from faircrowd.fair.problem import Problem
-from faircrowd.fair.reading import read_posterior
-from faircrowd.fair.relaxed import Relaxed, solve_relaxed
-from faircrowd.fair.rounding import round_counts
+from faircrowd.fair.program.atoms import Atoms, Rest, atom_hashes, collect
+from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
+from faircrowd.fair.program.rounding import round_counts
 from faircrowd.fair.solve import Solved, solve
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.tasks.read_posterior import read_posterior
 
 
 def some(n: int, n_classes: int, n_groups: int, seed: int = 0, votes: int | None = None, **given: Any) -> Problem:

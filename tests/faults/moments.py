@@ -105,8 +105,8 @@ def run(place: Path, given: dict[str, Any]) -> dict[str, Any]:
 
 def _child(place: Path, given: dict[str, Any], out: int, err: int, found: int) -> NoReturn:
     from faircrowd.cli import main
-    from faircrowd.report import publish
-    from faircrowd.votes import files
+    from faircrowd.storage import publish
+    from faircrowd.votes.readers import files
 
     os.dup2(out, 1)
     os.dup2(err, 2)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from faircrowd.cli import main
-from faircrowd.engines import spark_tables
+from faircrowd.engines.spark import files as spark_tables
 
 write = spark_tables.write_parquet
 

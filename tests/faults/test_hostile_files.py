@@ -15,7 +15,7 @@ import pytest
 
 import faircrowd as fc
 from faircrowd.aggregate.checkpoint import Checkpoint
-from faircrowd.aggregate.model import Confusion
+from faircrowd.aggregate.confusion import Confusion
 from faircrowd.cli.app import run
 from faircrowd.errors import InputError
 from faircrowd.report.evidence import read_evidence

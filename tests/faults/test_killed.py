@@ -83,7 +83,7 @@ def test_where_folders_cannot_be_exchanged_files_move_one_by_one(faults: Faults,
 
 ORPHAN = """
 import os, signal
-from faircrowd.experiments.run import workers
+from faircrowd.experiments.runner import workers
 if __name__ == "__main__":
     with workers(1) as pool:
         print(pool.submit(os.getpid).result(), flush=True)

@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 
 import faircrowd as fc
-from engines.spark_session import ENVIRONMENT
-from faircrowd.report import OutputFolder, publish
+from engines.spark.spark_session import ENVIRONMENT
+from faircrowd.report import OutputFolder
+from faircrowd.storage import publish
 from faults.moments import tree
 
 Command = Callable[..., tuple[int, str, str]]

@@ -23,7 +23,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from faircrowd import make_fair
-from faircrowd.fair.ties import tie_widths
+from faircrowd.fair.tolerances import tie_widths
 
 KINDS = ("plain", "close", "ends", "few votes", "tiny share", "attainable", "heavy", "one class", "equal")
 GAP, VALUE = 1e-9, 1e-7

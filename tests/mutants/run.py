@@ -37,7 +37,7 @@ TESTS = [
     "tests/fair",
     "tests/audit",
     "tests/bad_input",
-    "tests/engines/test_spark_passes.py",
+    "tests/engines/spark/test_passes.py",
     *FOLDERS,
 ]
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "--doctest-modules", "--assert=plain"]

@@ -14,7 +14,7 @@ import pytest
 
 import faircrowd as fc
 from faircrowd.cli.app import run
-from faircrowd.report.names import short, shorts
+from faircrowd.report.safe_names import short, shorts
 from faircrowd.report.slider import stops
 
 Make = Callable[..., Path]

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import faircrowd as fc
-from faircrowd.fair.hashing import task_keys
+from faircrowd.exact.hashing import task_keys
 from faircrowd.report.reasons import Reasons
 from faircrowd.votes import Vocabulary
 

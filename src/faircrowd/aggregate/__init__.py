@@ -6,7 +6,7 @@ from faircrowd.aggregate.glad import GLAD
 from faircrowd.aggregate.majority import MajorityVote
 from faircrowd.aggregate.one_coin import OneCoinDawidSkene
 from faircrowd.aggregate.saved import load_model
-from faircrowd.aggregate.weighted import GoldMajorityVote, Wawa, ZeroBasedSkill
+from faircrowd.aggregate.skill_weighted import GoldMajorityVote, Wawa, ZeroBasedSkill
 
 __all__ = [
     "GLAD",

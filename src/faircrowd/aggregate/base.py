@@ -12,7 +12,7 @@ from faircrowd.aggregate.posterior import TIES, Posterior
 from faircrowd.engines import in_spark, local_votes, votes_of
 from faircrowd.errors import InputError, NotFittedError, OptionError
 from faircrowd.votes import Vocabulary, VoteTable
-from faircrowd.votes.report import VotesReport
+from faircrowd.votes.account import VotesReport
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Aggregator", "by_workers", "known_workers", "of_shape"]

@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from faircrowd._checks import LARGEST, check_number
-from faircrowd.aggregate.matrices import ConfusionAggregator
-from faircrowd.aggregate.model import Confusion, Counter, coin_matrix, normalised
+from faircrowd.aggregate.confusion import Confusion, Counter, coin_matrix, normalised
+from faircrowd.aggregate.confusion_aggregator import ConfusionAggregator
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import gold_of, votes_of
 from faircrowd.errors import InputError

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from faircrowd.engines.scratch import HIDDEN, Scratch
 from faircrowd.errors import FileError, InputError
+from faircrowd.storage.mapped_arrays import release
+from faircrowd.storage.scratch import HIDDEN, Scratch
+from faircrowd.storage.untrusted import read_arrays
 from faircrowd.votes import VoteTable
-from faircrowd.votes.pages import release
-from faircrowd.votes.untrusted import read_arrays
 
 __all__ = ["Checkpoint", "fingerprint"]
 

@@ -1,130 +1,117 @@
-"""Kernels of the confusion-matrix models: Dawid-Skene, one-coin, Bayes.
-
-Notation of this module: K classes, W workers, G groups (1 without groups). ``cells`` number the pairs of a worker and
-a group, cell = worker * G + group. ``log_errors[cell * K + label, true]`` is the logarithm of the probability
-that the worker answers ``label`` where the true class is ``true``; ``log_priors[group, true]`` that of the
-class. ``token`` stands for K (see :mod:`faircrowd.aggregate.static`). Posterior mass is counted in whole
-units, ``cell_unit`` of them to a vote and ``prior_unit`` to a task (see :mod:`faircrowd.aggregate.grid`).
-"""
+"""Workers as confusion matrices: the parameters, their estimates from counts, and the engine that counts."""
 
 import math
+from functools import cached_property
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
+from numpy.typing import NDArray
 
-from faircrowd.aggregate.grid import add_to_limbs
-from faircrowd.aggregate.static import width
+from faircrowd._checks import check_memory
+from faircrowd.aggregate.kernels.class_count import classes_token
+from faircrowd.aggregate.kernels.confusion_counts import expected_counts, joint_scores, share_counts
+from faircrowd.aggregate.posterior import check_size
+from faircrowd.engines import engine_of
+from faircrowd.exact.sums import from_limbs, mass_unit, on_grid
+from faircrowd.votes import VoteTable
+from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["expected_counts", "joint_scores", "share_counts"]
+__all__ = ["Confusion", "Counter", "Counts", "coin_matrix", "normalised"]
+
+_TINY = 1e-300
 
 
-@numba.njit(cache=True, nogil=True)
-def joint_scores(block, token, log_errors, log_priors):  # type: ignore[no-untyped-def]
-    """Emit the log joint probability of a task's votes and each class.
+class Confusion(NamedTuple):
+    r"""Parameters of a crowd.
 
-    A known true label leaves its class alone possible.
+    Attributes
+    ----------
+    errors : ndarray, shape (n_workers, n_groups, n_classes, n_classes)
+        ``errors[r, a, j, k]`` is :math:`\pi^{(r)}_{j,k}(a) = P(\tilde Y_r = j \mid Y = k, A = a)`.
+    priors : ndarray, shape (n_groups, n_classes)
+        ``priors[a, k]`` is :math:`P(Y = k \mid A = a)`.
     """
-    K = width(token)
-    _, offsets, worker, label, group, gold = block
-    n_groups = log_priors.shape[0]
-    scores = np.empty((offsets.size - 1, K))
-    score = np.empty(K)
-    for t in range(offsets.size - 1):
-        g, known = _at(group, t, 0), _at(gold, t, -1)
-        _score(offsets[t], offsets[t + 1], worker, label, g, n_groups, token, log_errors, log_priors, score)
-        for k in range(K):
-            scores[t, k] = score[k] if known < 0 or k == known else -np.inf
-    return scores
+
+    errors: NDArray[np.float64]
+    priors: NDArray[np.float64]
 
 
-@numba.njit(cache=True, nogil=True)
-def expected_counts(block, token, log_errors, log_priors, cell_unit, prior_unit):  # type: ignore[no-untyped-def]
-    """Sum the expected counts of (cell, label, true class) and (group, true class) under the posterior.
+class Counts(NamedTuple):
+    """Expected counts, of the same shapes as the parameters that they estimate."""
 
-    Also the log-likelihood of the votes (and of the true labels, where they are known), as limbs.
+    errors: NDArray[np.float64]
+    priors: NDArray[np.float64]
+
+
+def normalised(counts: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Scale counts to probabilities along an axis; where there are none, to equal ones."""
+    total = counts.sum(axis=axis, keepdims=True)
+    even = 1.0 / max(counts.shape[axis], 1)
+    return np.asarray(np.divide(counts, total, out=np.full(counts.shape, even), where=total > 0))
+
+
+def coin_matrix(skill: float, n_classes: int) -> NDArray[np.float64]:
+    """Return the matrix of a worker who is right with one probability, and else answers any other class alike."""
+    wrong = (1 - skill) / max(n_classes - 1, 1)
+    return np.full((n_classes, n_classes), wrong) + (skill - wrong) * np.eye(n_classes)
+
+
+class Counter:
+    """Counts and scores of one table of votes, by an engine.
+
+    Parameters
+    ----------
+    votes : VoteTable
+        Worker codes may run past its list of workers: those are the workers that a model does not know.
+    by_group : bool
+        Whether workers have a matrix a group.
+    gold : ndarray of int32, optional
+        True label of each task, -1 where it is not known; as :func:`faircrowd.engines.gold_of` gives it.
     """
-    K = width(token)
-    _, offsets, worker, label, group, gold = block
-    n_groups = log_priors.shape[0]
-    counts = np.zeros(log_errors.shape, np.int64)
-    priors = np.zeros(log_priors.shape, np.int64)
-    limbs = np.zeros(2, np.int64)
-    posterior = np.empty(K)
-    mass = np.empty(K, np.int64)
-    for t in range(offsets.size - 1):
-        start, stop, g, known = offsets[t], offsets[t + 1], _at(group, t, 0), _at(gold, t, -1)
-        _score(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, posterior)
-        if known >= 0:
-            evidence = posterior[known]
-            for k in range(K):
-                posterior[k] = 1.0 if k == known else 0.0
-        else:
-            top = posterior[0]
-            for k in range(1, K):
-                top = max(top, posterior[k])
-            total = 0.0
-            for k in range(K):
-                posterior[k] = math.exp(posterior[k] - top)
-                total += posterior[k]
-            for k in range(K):
-                posterior[k] /= total
-            evidence = top + math.log(total)
-        add_to_limbs(limbs, evidence)
-        _count(start, stop, worker, label, g, token, posterior, cell_unit, prior_unit, mass, counts, priors)
-    return counts, priors, limbs
 
+    def __init__(self, votes: VoteTable, *, by_group: bool, gold: Codes | bool | None = None) -> None:
+        self.engine = engine_of(votes, by_group=by_group, gold=gold)
+        self.token = classes_token(votes.n_classes)
+        self.n_votes = votes.n_votes
+        self.n_groups = len(votes.groups) if by_group and votes.groups is not None else 1
+        self.shape = (votes.n_workers, self.n_groups, votes.n_classes, votes.n_classes)
+        check_size(votes)
+        check_memory(
+            6 * math.prod(self.shape),  # counts, parameters, logarithms, and as many on the way there
+            f"The confusion matrices of {votes.n_workers:,} workers and {votes.n_classes:,} classes"
+            + (f" in {self.n_groups:,} groups" if self.n_groups > 1 else ""),
+            "merge rare classes, or use MajorityVote, Wawa or GLAD",
+        )
+        self.most_votes = max(votes.most_votes, 1)
+        self.votes = votes
 
-@numba.njit(cache=True, nogil=True)
-def share_counts(block, token, only_gold, n_cells, n_groups, cell_unit, prior_unit):  # type: ignore[no-untyped-def]
-    """Sum the same counts where the posterior of a task is its known label, or else its shares of votes.
+    @cached_property
+    def units(self) -> tuple[float, float]:
+        """Units of mass of a cell and of a class share."""
+        return mass_unit(int(self.votes.votes_per_worker.max(initial=1))), mass_unit(self.votes.n_tasks)
 
-    With ``only_gold``, tasks whose true label is not known do not count.
-    """
-    K = width(token)
-    _, offsets, worker, label, group, gold = block
-    counts = np.zeros((n_cells * K, K), np.int64)
-    priors = np.zeros((n_groups, K), np.int64)
-    posterior = np.empty(K)
-    mass = np.empty(K, np.int64)
-    for t in range(offsets.size - 1):
-        start, stop, g, known = offsets[t], offsets[t + 1], _at(group, t, 0), _at(gold, t, -1)
-        if known < 0 and only_gold:
-            continue
-        for k in range(K):
-            posterior[k] = 1.0 if k == known else 0.0
-        if known < 0:
-            for i in range(start, stop):
-                posterior[label[i]] += 1.0
-            for k in range(K):
-                posterior[k] /= stop - start
-        _count(start, stop, worker, label, g, token, posterior, cell_unit, prior_unit, mass, counts, priors)
-    return counts, priors
+    def from_shares(self, *, only_gold: bool = False) -> Counts:
+        """Count with each task's shares of votes as its posterior, or its true label where that is known."""
+        n_cells = self.shape[0] * self.n_groups
+        return self._counts(
+            *self.engine.reduce(share_counts, self.token, only_gold, n_cells, self.n_groups, *self.units)
+        )
 
+    def expected(self, model: Confusion) -> tuple[Counts, float]:
+        """Count with the posterior of a model; also return its log-likelihood."""
+        *counts, limbs = self.engine.reduce(expected_counts, self.token, *self._tables(model), *self.units)
+        return self._counts(*counts), from_limbs(limbs)
 
-@numba.njit(cache=True, nogil=True)
-def _at(values, t, otherwise):  # type: ignore[no-untyped-def]
-    return values[t] if values.size else np.int32(otherwise)
+    def scores(self, model: Confusion) -> Any:
+        """Return the log joint probability of each task's votes and each class, up to the grid, as the engine emits."""
+        return self.engine.emit(joint_scores, self.token, *self._tables(model))
 
+    def _tables(self, model: Confusion) -> list[NDArray[np.float64]]:
+        logs = [np.log(np.maximum(table, _TINY)).reshape(-1, *table.shape[-1:]) for table in model if table.size]
+        if not logs:  # no votes, so no classes
+            return [np.empty((0, 0)), np.empty((self.n_groups, 0))]
+        return on_grid(*logs, n_terms=self.most_votes + 1)
 
-@numba.njit(cache=True, nogil=True)
-def _score(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, score):  # type: ignore[no-untyped-def]
-    K = width(token)
-    for k in range(K):
-        score[k] = log_priors[g, k]
-    for i in range(start, stop):
-        row = (np.int64(worker[i]) * n_groups + g) * K + label[i]
-        for k in range(K):
-            score[k] += log_errors[row, k]
-
-
-@numba.njit(cache=True, nogil=True)
-def _count(start, stop, worker, label, g, token, posterior, cell_unit, prior_unit, mass, counts, priors):  # type: ignore[no-untyped-def]
-    K = width(token)
-    n_groups = priors.shape[0]
-    for k in range(K):
-        mass[k] = np.int64(posterior[k] * cell_unit + 0.5)
-        priors[g, k] += np.int64(posterior[k] * prior_unit + 0.5)
-    for i in range(start, stop):
-        row = (np.int64(worker[i]) * n_groups + g) * K + label[i]
-        for k in range(K):
-            counts[row, k] += mass[k]
+    def _counts(self, errors: NDArray[Any], priors: NDArray[Any]) -> Counts:
+        cell_unit, prior_unit = self.units
+        return Counts(errors.reshape(self.shape) / cell_unit, priors / prior_unit)

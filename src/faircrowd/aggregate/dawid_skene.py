@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_choice, check_count, check_number, warn
-from faircrowd.aggregate.counting import weigh
+from faircrowd.aggregate.confusion import Confusion, Counter, Counts, coin_matrix, normalised
+from faircrowd.aggregate.confusion_aggregator import ConfusionAggregator
 from faircrowd.aggregate.em import Iterative, iterate
 from faircrowd.aggregate.initial_error import read_initial_error
-from faircrowd.aggregate.matrices import ConfusionAggregator
-from faircrowd.aggregate.model import Confusion, Counter, Counts, coin_matrix, normalised
+from faircrowd.aggregate.kernels.vote_counts import weigh
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import gold_of, votes_of
 from faircrowd.errors import DataWarning, InputError

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from faircrowd._checks import check_count, check_number
 from faircrowd.aggregate.base import known_workers, of_shape
 from faircrowd.aggregate.em import Iterative, iterate, watch_rounds
-from faircrowd.aggregate.glad_kernels import ability_and_ease, glad_scores
-from faircrowd.aggregate.grid import grid_unit
+from faircrowd.aggregate.kernels.ability_ease import ability_and_ease, glad_scores
+from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.posterior import Posterior, check_size
-from faircrowd.aggregate.static import classes_token
 from faircrowd.engines import LocalEngine, local_votes
 from faircrowd.errors import InputError
+from faircrowd.exact.sums import grid_unit
 from faircrowd.votes import VoteTable
 from faircrowd.votes.numbers import Numbers
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_choice, check_number, few
 from faircrowd.aggregate.base import Aggregator, of_shape
-from faircrowd.aggregate.counting import majority_agreement, weigh
+from faircrowd.aggregate.kernels.vote_counts import majority_agreement, weigh
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import engine_of, in_spark, votes_of
 from faircrowd.errors import InputError, OptionError

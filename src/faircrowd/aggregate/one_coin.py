@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.aggregate.confusion import Confusion, Counts, normalised
 from faircrowd.aggregate.dawid_skene import DawidSkene
-from faircrowd.aggregate.model import Confusion, Counts, normalised
 
 __all__ = ["OneCoinDawidSkene"]
 

@@ -123,7 +123,7 @@ class Posterior:
     def of(cls, votes: Any, scores: Any, *, is_log: bool, ties: str) -> "Posterior":
         """Wrap the scores of a table's tasks; those in Spark are wrapped by their like."""
         if not isinstance(scores, np.ndarray):
-            from faircrowd.aggregate.spark import SparkPosterior
+            from faircrowd.aggregate.spark_posterior import SparkPosterior
 
             return SparkPosterior(votes.classes, scores, is_log, ties)  # type: ignore[return-value]
         return cls(votes.tasks, votes.classes, votes.style, scores, is_log, ties)

@@ -16,11 +16,11 @@ from faircrowd.aggregate.dawid_skene import DawidSkene
 from faircrowd.aggregate.glad import GLAD
 from faircrowd.aggregate.majority import MajorityVote
 from faircrowd.aggregate.one_coin import OneCoinDawidSkene
-from faircrowd.aggregate.weighted import GoldMajorityVote, Wawa, ZeroBasedSkill
+from faircrowd.aggregate.skill_weighted import GoldMajorityVote, Wawa, ZeroBasedSkill
 from faircrowd.errors import FaircrowdError, InputError
+from faircrowd.storage.json_values import from_plain, to_plain
+from faircrowd.storage.untrusted import FAULTS, read_arrays, read_json
 from faircrowd.votes import Vocabulary, VoteTable
-from faircrowd.votes.plain import from_plain, to_plain
-from faircrowd.votes.untrusted import FAULTS, read_arrays, read_json
 
 __all__ = ["MODEL_FILES", "load_model", "model_files"]
 

@@ -2,11 +2,14 @@
 
 from faircrowd.audit.agreement import krippendorff_alpha
 from faircrowd.audit.bootstrap import bootstrap_gap
-from faircrowd.audit.bounds import majority_gap_bound, majority_gap_bound_as_printed
-from faircrowd.audit.crowd import majority_rates
+from faircrowd.audit.crowd_audit import CrowdAudit, audit_crowd
 from faircrowd.audit.gate import Verdict, check_labels
 from faircrowd.audit.intervals import gap_interval
-from faircrowd.audit.metrics import (
+from faircrowd.audit.majority.bounds import majority_gap_bound, majority_gap_bound_as_printed
+from faircrowd.audit.majority.majority_gap import majority_rates
+from faircrowd.audit.majority.tie_range import majority_ties
+from faircrowd.audit.metrics.by_group import by_group
+from faircrowd.audit.metrics.differences import (
     demographic_parity_difference,
     demographic_parity_ratio,
     equal_opportunity_difference,
@@ -17,10 +20,7 @@ from faircrowd.audit.metrics import (
 )
 from faircrowd.audit.planner import CrowdPlan, plan_crowd
 from faircrowd.audit.strata import ConditionalGaps, conditional_gaps
-from faircrowd.audit.table import by_group
-from faircrowd.audit.ties import majority_ties
-from faircrowd.audit.whole import CrowdAudit, audit_crowd
-from faircrowd.audit.workers import WorkerAudit, audit_workers
+from faircrowd.audit.workers.worker_audit import WorkerAudit, audit_workers
 
 __all__ = [
     "ConditionalGaps",

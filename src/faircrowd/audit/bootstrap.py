@@ -35,14 +35,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_choice, check_confidence, check_count, check_random_state
-from faircrowd.aggregate.counting import weigh
+from faircrowd.aggregate.kernels.vote_counts import weigh
 from faircrowd.aggregate.posterior import TIES, choose
-from faircrowd.audit.counts import groups_in
 from faircrowd.audit.intervals import GapInterval, check_counts
+from faircrowd.audit.workers.worker_counts import groups_in
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
 from faircrowd.fair.certificate import gap_of
-from faircrowd.fair.reading import check_groups
+from faircrowd.fair.tasks.read_posterior import check_groups
 from faircrowd.votes import VoteTable
 
 __all__ = ["bootstrap_counts", "bootstrap_gap"]

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from faircrowd._checks import check_confidence, check_number, few
 from faircrowd.audit.intervals import gap_limits
 from faircrowd.errors import InputError
-from faircrowd.fair.reading import check_groups
+from faircrowd.fair.tasks.read_posterior import check_groups
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import find_facts
 from faircrowd.votes.groups import groups_of
-from faircrowd.votes.naming import value_names
+from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes, as_objects
 
 __all__ = ["Verdict", "check_labels"]

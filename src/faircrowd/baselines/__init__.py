@@ -3,7 +3,7 @@
 They stand beside the road: nothing else of faircrowd imports them.
 """
 
-from faircrowd.baselines.base import Outcome
+from faircrowd.baselines.baseline import Outcome
 from faircrowd.baselines.fair_td import FairTD
 from faircrowd.baselines.post_td import PostTD
 from faircrowd.baselines.smoothed import SmoothedFairCrowd

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import check_count, check_number, warn
 from faircrowd.aggregate import MajorityVote
-from faircrowd.baselines.base import Baseline, check_two
-from faircrowd.baselines.rounds import Votes, run_rounds
+from faircrowd.baselines.baseline import Baseline, check_two
+from faircrowd.baselines.fair_td_rounds import Votes, run_rounds
 from faircrowd.errors import ConvergenceWarning, DataWarning, InputError
-from faircrowd.fair.problem import Problem
-from faircrowd.fair.threshold import SLACK
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.thresholds.relaxed import SLACK
 from faircrowd.votes import VoteTable
 
 __all__ = ["FairTD"]
@@ -23,7 +23,7 @@ class FairTD(Baseline):
     """Estimate truths and biases in turn, and keep at random biases that close the gap; two classes, two groups.
 
     Only workers who voted in both groups take part: the bias of others is unknown in one. A task that none of them
-    voted on gets the majority's label. :mod:`faircrowd.baselines.rounds` states the model and the rounds. Nothing
+    voted on gets the majority's label. :mod:`faircrowd.baselines.fair_td_rounds` states the model and the rounds. Nothing
     promises that they end.
 
     Parameters

@@ -14,12 +14,12 @@ from typing import Any, Self
 import numpy as np
 
 from faircrowd._checks import check_count
-from faircrowd.baselines.base import Baseline, check_two
+from faircrowd.baselines.baseline import Baseline, check_two
 from faircrowd.errors import InputError
+from faircrowd.exact.hashing import task_keys
 from faircrowd.fair.certificate import gap_of
-from faircrowd.fair.hashing import task_keys
-from faircrowd.fair.problem import Problem
-from faircrowd.fair.threshold import SLACK
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.thresholds.relaxed import SLACK
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import find_facts
 from faircrowd.votes.style import Style

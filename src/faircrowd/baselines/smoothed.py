@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, check_count, check_number, few
-from faircrowd.baselines.base import Baseline, check_two
+from faircrowd.baselines.baseline import Baseline, check_two
 from faircrowd.baselines.soft_dual import SIGNS, soft_prices
-from faircrowd.baselines.spread import spread_by_rank, spread_by_value
-from faircrowd.baselines.ties import tie_weights
+from faircrowd.baselines.spread_posterior import spread_by_rank, spread_by_value
+from faircrowd.baselines.tie_weights import tie_weights
 from faircrowd.errors import InputError
-from faircrowd.fair.hashing import draw, task_keys, uniforms
-from faircrowd.fair.problem import Problem
+from faircrowd.exact.hashing import draw, task_keys, uniforms
+from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["SmoothedFairCrowd"]
@@ -25,8 +25,8 @@ _TEMPERATURE = {"printed": 1e-4, "published": 1e-3}
 class SmoothedFairCrowd(Baseline):
     """The paper's Algorithm 1: a softened dual, minimised numerically; two groups.
 
-    Posteriors near 0 and 1 are spread (:mod:`~faircrowd.baselines.spread`), the prices of the classes found
-    (:mod:`~faircrowd.baselines.soft_dual`), and the tie weights searched (:mod:`~faircrowd.baselines.ties`). With
+    Posteriors near 0 and 1 are spread (:mod:`~faircrowd.baselines.spread_posterior`), the prices of the classes found
+    (:mod:`~faircrowd.baselines.soft_dual`), and the tie weights searched (:mod:`~faircrowd.baselines.tie_weights`). With
     more than two classes uniform noise breaks ties instead. It exists to be compared with: it may miss epsilon.
 
     Parameters

@@ -32,5 +32,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _written() -> list[Any]:
     """Return the folders that got their files; the module that knows is heavy, and may not have been needed yet."""
-    found: list[Any] = getattr(sys.modules.get("faircrowd.report.files"), "written", [])
+    found: list[Any] = getattr(sys.modules.get("faircrowd.storage.output_folder"), "written", [])
     return found

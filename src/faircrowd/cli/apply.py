@@ -45,7 +45,7 @@ def apply(
     from faircrowd.fair.rule import FairRule
     from faircrowd.report import OutputFolder, labels_table
     from faircrowd.votes import read_votes
-    from faircrowd.votes.naming import value_names
+    from faircrowd.votes.value_names import value_names
 
     console = Console(as_json)
     learned = FairRule.from_json(_text(rule))
@@ -121,7 +121,7 @@ def _text(path: Path) -> str:
 
 def _columns_of(folder: Path) -> list[str]:
     """Return the group columns that the earlier run was given."""
-    from faircrowd.votes.untrusted import read_json
+    from faircrowd.storage.untrusted import read_json
 
     try:
         columns = read_json(folder / "summary.json", "summary")["options"]["group"]

@@ -54,12 +54,12 @@ def audit(
     check_count("--replicates", replicates)
     guard(out, FILES, votes, tasks)
 
-    from faircrowd.fair.reading import check_groups
+    from faircrowd.fair.tasks.read_posterior import check_groups
     from faircrowd.report import OutputFolder, summarise
-    from faircrowd.report.auditing import audit_dict, audit_lines, groups_table
+    from faircrowd.report.audit_text import audit_dict, audit_lines, groups_table
     from faircrowd.report.evidence import EVIDENCE, evidence
     from faircrowd.report.page import render_page
-    from faircrowd.report.people import audited_workers
+    from faircrowd.report.worker_rows import audited_workers
 
     console = Console(as_json)
     reading = {"task": task, "worker": worker, "label": label, "delimiter": delimiter}
@@ -105,7 +105,7 @@ def audit(
 
 def full_audit(fitted: Fitted, asked: dict[str, Any]) -> Any:
     """Audit the crowd of a fitted model, with the strata of a control column where one is named."""
-    from faircrowd.report.auditing import control_values
+    from faircrowd.report.audit_text import control_values
 
     settings, column = dict(asked), asked["control"]
     if column is not None:

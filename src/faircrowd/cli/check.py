@@ -75,8 +75,8 @@ def _read(
 
     from faircrowd.votes.encode import encode
     from faircrowd.votes.facts import Facts, from_table
-    from faircrowd.votes.files import read_header
     from faircrowd.votes.frames import ALIASES, find_column
+    from faircrowd.votes.readers.files import read_header
 
     names = read_header(labels, delimiter=delimiter)
     if task is not None:

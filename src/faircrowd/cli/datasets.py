@@ -12,7 +12,7 @@ from faircrowd.cli.fitting import guard
 from faircrowd.errors import InputError, OptionError
 
 if TYPE_CHECKING:
-    from faircrowd.votes.data_crowd import Crowd
+    from faircrowd.datasets.crowd import Crowd
 
 __all__ = ["datasets"]
 
@@ -28,8 +28,8 @@ def datasets(
     as_json: opt.AsJson = False,
 ) -> None:
     """List the data sets, or write one as votes.csv and tasks.csv; files that are not there are downloaded."""
-    from faircrowd.votes.data_about import ABOUT
-    from faircrowd.votes.data_files import find_home
+    from faircrowd.datasets.catalogue import ABOUT
+    from faircrowd.datasets.download import find_home
 
     console = Console(as_json)
     home = find_home(data)
@@ -68,7 +68,7 @@ def _ready(home: Path) -> list[str]:
 
 
 def _load(name: str, home: Path) -> "Crowd":
-    from faircrowd.votes.datasets import LOADERS, load_tables
+    from faircrowd.datasets.loaders import LOADERS, load_tables
 
     return LOADERS[name](home) if name in LOADERS else load_tables(home / name)
 
@@ -82,8 +82,8 @@ def _listed(name: str, home: Path) -> dict[str, Any]:
 
 def _described(name: str, home: Path) -> dict[str, Any]:
     """Return what is known of a data set without a download."""
-    from faircrowd.votes.data_about import ABOUT
-    from faircrowd.votes.data_files import find_files
+    from faircrowd.datasets.catalogue import ABOUT
+    from faircrowd.datasets.download import find_files
 
     about = ABOUT.get(name)
     found = {} if about is None else find_files(about, home)
@@ -117,8 +117,8 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def _write(crowd: "Crowd", out: Path) -> None:
+    from faircrowd.datasets.crowd import arrow_tables
     from faircrowd.report import OutputFolder
-    from faircrowd.votes.data_crowd import arrow_tables
 
     with OutputFolder(out) as folder:
         for file, table in zip(_FILES, arrow_tables(crowd), strict=True):

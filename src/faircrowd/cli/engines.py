@@ -36,7 +36,7 @@ class Engine(NamedTuple):
     @classmethod
     def asked(cls, name: str, memory_limit: str | None, *, checkpoint: Path, resume: bool) -> "Engine":
         """Check the options of a command."""
-        from faircrowd.engines.choice import parse_size
+        from faircrowd.engines.choose_engine import parse_size
 
         check_choice("--engine", name, ("auto", "memory", "stream", "spark"))
         if memory_limit is not None and name == "memory":
@@ -45,7 +45,7 @@ class Engine(NamedTuple):
 
     def settled(self, console: Console, votes: Path) -> "Engine":
         """Choose by the size of the file, if nobody has; say so if it is not as usual, in memory."""
-        from faircrowd.engines.choice import choose_engine
+        from faircrowd.engines.choose_engine import choose_engine
 
         if self.name != "auto":
             return self
@@ -56,7 +56,7 @@ class Engine(NamedTuple):
 
     def clear_up(self, console: Console) -> None:
         """Remove what killed runs left on disk, votes and half-written results, and say so."""
-        from faircrowd.engines.scratch import HIDDEN, remove_left
+        from faircrowd.storage.scratch import HIDDEN, remove_left
 
         votes = remove_left() if self.name == "stream" else None
         results = None if self.checkpoint is None else remove_left(self.checkpoint.parent, HIDDEN)
@@ -69,8 +69,8 @@ class Engine(NamedTuple):
         import pyarrow as pa
 
         if self.name == "stream":
-            from faircrowd.engines.choice import memory_to_regroup
-            from faircrowd.engines.disk import read_votes_on_disk
+            from faircrowd.engines.choose_engine import memory_to_regroup
+            from faircrowd.engines.stream.read_stream import read_votes_on_disk
 
             limit = None if self.memory_limit is None else memory_to_regroup(self.memory_limit)
             table = read_votes_on_disk(votes, memory_limit=limit, **reading)
@@ -83,7 +83,7 @@ class Engine(NamedTuple):
 
     def check_memory(self, table: Any) -> None:
         """Raise if what a stream holds of each task will not fit."""
-        from faircrowd.engines.choice import check_run
+        from faircrowd.engines.choose_engine import check_run
 
         if self.name == "stream":
             check_run(table.n_tasks, table.n_classes, table.tasks.values.nbytes, self.memory_limit)

@@ -155,7 +155,7 @@ def make_labels_fair(model: Any, options: dict[str, Any]) -> Any:
     """Return fair labels from a fitted model, as the options ask for."""
     from faircrowd.fair.estimator import from_posterior
     from faircrowd.fair.make import solve_problem
-    from faircrowd.fair.reading import check_groups
+    from faircrowd.fair.tasks.read_posterior import check_groups
 
     problem = from_posterior(model.posterior_, model.votes_)
     check_groups(problem.groups)

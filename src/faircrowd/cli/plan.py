@@ -61,7 +61,7 @@ def plan(
     from faircrowd.aggregate.posterior import TIES
     from faircrowd.audit.planner import plan_crowd
     from faircrowd.audit.theory.crowds import VOTES
-    from faircrowd.votes.naming import value_names
+    from faircrowd.votes.value_names import value_names
 
     check_number("--delta", delta, low=0, high=1)
     check_count("--most", most, least=1)

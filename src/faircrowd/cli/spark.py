@@ -35,12 +35,12 @@ def aggregate_in_spark(
 ) -> None:
     """Fit a model to votes in Spark, make its labels fair if asked, and write them; no vote or label is collected."""
     from faircrowd.aggregate.saved import model_files
-    from faircrowd.engines.spark_java import running
-    from faircrowd.engines.spark_tables import read_frame, write_parquet
-    from faircrowd.engines.spark_votes import spark_votes
+    from faircrowd.engines.spark.files import read_frame, write_parquet
+    from faircrowd.engines.spark.java import running
+    from faircrowd.engines.spark.votes import spark_votes
     from faircrowd.fair.make import solve_problem
-    from faircrowd.fair.reading import check_groups
-    from faircrowd.fair.spark import SparkProblem
+    from faircrowd.fair.tasks.read_posterior import check_groups
+    from faircrowd.fair.tasks.spark_problem import SparkProblem
     from faircrowd.report import OutputFolder, fair_lines
 
     if re.match(r"[A-Za-z][\w+.-]+:/", str(out)):
@@ -95,7 +95,7 @@ def aggregate_in_spark(
 def _summary(model: Any, problem: Any, labels: Any, method: str, options: dict[str, Any]) -> Any:
     from faircrowd import __version__
     from faircrowd.report.summary import Summary, group_facts
-    from faircrowd.votes.naming import value_names
+    from faircrowd.votes.value_names import value_names
 
     votes = problem.votes
     tally = problem.tally(labels)

@@ -92,7 +92,7 @@ def _other_outputs(folder: Path, outputs: dict[str, str]) -> list[str]:
 
 def _again(console: Console, folder: Path, said: dict[str, Any], places: dict[str, Path]) -> list[str]:
     """Run again with the same options; name what differs from what was said."""
-    from faircrowd.report.auditing import audit_dict
+    from faircrowd.report.audit_text import audit_dict
     from faircrowd.report.evidence import differences
 
     options = said["options"]
@@ -129,7 +129,7 @@ def _number(value: Any) -> Any:
 
 def _compare_json(path: Path, found: Any) -> list[str]:
     from faircrowd.report.evidence import differences
-    from faircrowd.votes.untrusted import read_json
+    from faircrowd.storage.untrusted import read_json
 
     try:
         said = read_json(path, "result")

@@ -69,7 +69,7 @@ def write_run(
 
 def tell_run(console: Console, fitted: Fitted, fair: Any, *, story: bool = True) -> Run:
     """Summarise a run, audit its workers, and tell its story if asked."""
-    from faircrowd.audit.whole import audit_by_truth
+    from faircrowd.audit.crowd_audit import audit_by_truth
     from faircrowd.report import summarise
 
     model, options = fitted.model, fitted.options
@@ -103,8 +103,8 @@ def fill_folder(
     from faircrowd.report import label_tables, workers_table
     from faircrowd.report.evidence import EVIDENCE, evidence
     from faircrowd.report.page import render_page
-    from faircrowd.report.people import audited_workers
     from faircrowd.report.reasons import Reasons
+    from faircrowd.report.worker_rows import audited_workers
 
     fair, model, options = run.fair, run.fitted.model, run.fitted.options
     table, posterior = model.votes_, model.posterior_
@@ -161,7 +161,7 @@ def draw(console: Console, folder: Path, story: dict[str, Any]) -> None:
 
 def audit_of(fitted: Fitted, labels: Any, **settings: Any) -> Any:
     """Audit the crowd of a fitted model."""
-    from faircrowd.audit.whole import audit_crowd
+    from faircrowd.audit.crowd_audit import audit_crowd
 
     model = fitted.model
     used = model.posterior_.label_codes if labels is None else labels

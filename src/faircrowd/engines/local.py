@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.votes.pages import release
+from faircrowd.storage.mapped_arrays import release
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes
 

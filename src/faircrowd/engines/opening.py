@@ -12,14 +12,14 @@ from faircrowd.votes.groups import gold_codes
 from faircrowd.votes.vocabulary import Codes
 
 if TYPE_CHECKING:
-    from faircrowd.engines.spark_votes import SparkVotes
+    from faircrowd.engines.spark.votes import SparkVotes
 
 __all__ = ["check_spark", "engine_of", "gold_of", "in_spark", "local_votes", "spark_session", "votes_of"]
 
 
 def in_spark(data: Any) -> bool:
     """Say whether votes are a Spark frame, or were built of one."""
-    return type(data).__module__.startswith(("pyspark.", "faircrowd.engines.spark_votes"))
+    return type(data).__module__.startswith(("pyspark.", "faircrowd.engines.spark.votes"))
 
 
 def votes_of(data: Any, sensitive_features: Any = None, true_labels: Any = None) -> Any:
@@ -29,7 +29,7 @@ def votes_of(data: Any, sensitive_features: Any = None, true_labels: Any = None)
     """
     if not in_spark(data):
         return as_votes(data, sensitive_features)
-    from faircrowd.engines.spark_votes import SparkVotes, spark_votes
+    from faircrowd.engines.spark.votes import SparkVotes, spark_votes
 
     if true_labels is not None and not isinstance(true_labels, str):
         raise OptionError("True labels of votes in Spark are the name of a column of theirs: true_labels='truth'.")
@@ -64,7 +64,7 @@ def engine_of(votes: "VoteTable | SparkVotes", *, by_group: bool = False, gold: 
     """Return the engine that runs kernels over votes. In Spark the true labels are a column of the votes."""
     if isinstance(votes, VoteTable):
         return LocalEngine(votes, by_group=by_group, gold=None if isinstance(gold, bool) else gold)
-    from faircrowd.engines.spark import SparkEngine
+    from faircrowd.engines.spark.engine import SparkEngine
 
     return SparkEngine(votes, by_group=by_group, gold=gold is not None)
 
@@ -88,7 +88,7 @@ def spark_session(master: str | None = None, **settings: str) -> Any:
         there is, or what Spark's own settings name.
     """
     check_spark(master)
-    from faircrowd.engines.spark_jobs import opened
+    from faircrowd.engines.spark.jobs import opened
 
     return opened(master, settings)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from statistics import mean, pstdev
 from typing import Any
 
-from faircrowd.experiments.convergence import CROWDS
+from faircrowd.experiments.convergence_figure import CROWDS
 from faircrowd.report.charts import COLOURS
 
 __all__ = ["chart_of"]

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from faircrowd.errors import InputError
-from faircrowd.fair.atoms import Atoms
-from faircrowd.fair.dual import dual_value
 from faircrowd.fair.objective import Gain, f1_bound
-from faircrowd.fair.reading import label_codes, read_posterior
-from faircrowd.fair.tally import Tally
+from faircrowd.fair.program.atoms import Atoms
+from faircrowd.fair.program.dual import dual_value
+from faircrowd.fair.tasks.read_posterior import label_codes, read_posterior
+from faircrowd.fair.tasks.tally import Tally
 from faircrowd.votes import Vocabulary
-from faircrowd.votes.naming import value_names
+from faircrowd.votes.value_names import value_names
 
 __all__ = ["Certificate", "certify", "gap_of"]
 

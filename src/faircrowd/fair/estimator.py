@@ -13,9 +13,9 @@ from faircrowd.errors import InputError, NotFittedError, OptionError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.make import FairResult, solve_problem
-from faircrowd.fair.problem import Problem
-from faircrowd.fair.reading import check_groups, read_posterior
 from faircrowd.fair.rule import FairRule
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.tasks.read_posterior import check_groups, read_posterior
 
 __all__ = ["FairCrowd", "from_posterior"]
 
@@ -191,7 +191,7 @@ def from_posterior(posterior: Any, votes: Any) -> Any:
     if votes.groups is None:
         raise InputError("The rule goes by group; give sensitive_features for these tasks.")
     if not isinstance(posterior, Posterior):
-        from faircrowd.fair.spark import SparkProblem
+        from faircrowd.fair.tasks.spark_problem import SparkProblem
 
         return SparkProblem(posterior)
     has_odds = posterior.is_log and len(posterior.classes) == 2

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import check_number
 from faircrowd.errors import OptionError
-from faircrowd.fair.atoms import merge
-from faircrowd.fair.binary import sort_groups
-from faircrowd.fair.flips import flip_path
 from faircrowd.fair.objective import Gain, expected_f1
-from faircrowd.fair.problem import Problem
-from faircrowd.fair.relaxed import solve_relaxed
-from faircrowd.fair.sides import rate_of
+from faircrowd.fair.program.atoms import merge
+from faircrowd.fair.program.relaxed import solve_relaxed
 from faircrowd.fair.solve import solve
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.thresholds.flip_order import flip_path
+from faircrowd.fair.thresholds.sorted_group import rate_of
+from faircrowd.fair.thresholds.sorted_solve import sort_groups
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Frontier", "FrontierPoint", "Solution", "sweep", "trace_frontier"]

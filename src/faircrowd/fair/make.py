@@ -11,14 +11,14 @@ from faircrowd.errors import DataWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.objective import Gain, make_gain
-from faircrowd.fair.problem import Problem
-from faircrowd.fair.reading import read_posterior
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solve import Solved, solve
-from faircrowd.fair.tally import Tally
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.fair.tasks.tally import Tally
 
 if TYPE_CHECKING:
-    from faircrowd.fair.population import Margin
+    from faircrowd.fair.margin import Margin
 
 __all__ = ["FairResult", "make_fair", "solve_problem"]
 
@@ -111,7 +111,7 @@ def make_fair(
         The class of the aggregator's own label where its posterior is tied.
     confidence : float, optional
         Tighten epsilon, so that the gap of the rule on all tasks like these (not only on these) is within epsilon
-        with this probability; :mod:`faircrowd.fair.population` states the inequality. If the tasks are too few to
+        with this probability; :mod:`faircrowd.fair.margin` states the inequality. If the tasks are too few to
         promise it, a warning says so and the gap is made as small as it can be.
 
     Returns
@@ -189,7 +189,7 @@ def solve_problem(
 
 
 def _margin(problem: Problem, epsilon: float, confidence: float) -> "Margin":
-    from faircrowd.fair.population import margin_for
+    from faircrowd.fair.margin import margin_for
 
     if problem.weights is not None:
         raise OptionError("confidence is for tasks of equal weight; leave sample_weight out.")

@@ -16,7 +16,7 @@ from faircrowd._checks import check_choice
 from faircrowd.errors import OptionError
 
 if TYPE_CHECKING:
-    from faircrowd.fair.problem import Problem
+    from faircrowd.fair.tasks.problem import Problem
 
 __all__ = ["Gain", "expected_f1", "f1_bound", "f1_gain", "make_gain"]
 

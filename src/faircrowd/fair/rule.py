@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
-from faircrowd.fair.hashing import draw, task_keys, uniforms
-from faircrowd.fair.problem import Problem
-from faircrowd.fair.reading import read_posterior
+from faircrowd.exact.hashing import draw, task_keys, uniforms
 from faircrowd.fair.sql import case_expression
-from faircrowd.fair.tasks import Tasks
-from faircrowd.fair.ties import tie_widths
+from faircrowd.fair.tasks.population import Tasks
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.fair.tolerances import tie_widths
+from faircrowd.storage.json_values import from_plain, to_plain
+from faircrowd.storage.untrusted import parse_json
 from faircrowd.votes import Vocabulary
-from faircrowd.votes.naming import value_name
-from faircrowd.votes.plain import from_plain, to_plain
-from faircrowd.votes.untrusted import parse_json
+from faircrowd.votes.value_names import value_name
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["FairRule", "thresholds_of"]

@@ -8,24 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import OptionError
-from faircrowd.fair.atoms import Atoms, merge
-from faircrowd.fair.binary import best_labels, draw_law, sort_groups
-from faircrowd.fair.core import MOST, solve_core
-from faircrowd.fair.dual import margins, prices_of
-from faircrowd.fair.hashing import draw, task_keys
-from faircrowd.fair.keys import make_key
-from faircrowd.fair.marks import coin_labels, coin_law, cut_labels, own_law, own_marks
+from faircrowd.exact.hashing import draw, task_keys
 from faircrowd.fair.objective import Gain, expected_f1, f1_bound, f1_gain
-from faircrowd.fair.problem import Problem
-from faircrowd.fair.relaxed import Relaxed, solve_relaxed
-from faircrowd.fair.rounding import round_counts
-from faircrowd.fair.selection import coin_at, cut_at, find_window, own_labels
-from faircrowd.fair.sides import SLACK, Side
-from faircrowd.fair.spread import apart_from, atom_labels, atom_law, drawn_labels, free_labels, free_law, steps_of
-from faircrowd.fair.strict import strict_counts
-from faircrowd.fair.tasks import Tasks
-from faircrowd.fair.threshold import Split, relaxed_split, tied_part
-from faircrowd.fair.ties import TIE, tie_widths
+from faircrowd.fair.program.assign import (
+    apart_from,
+    atom_labels,
+    atom_law,
+    drawn_labels,
+    free_labels,
+    free_law,
+    steps_of,
+)
+from faircrowd.fair.program.atoms import Atoms, merge
+from faircrowd.fair.program.dual import margins, prices_of
+from faircrowd.fair.program.many_tasks import MOST, solve_core
+from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
+from faircrowd.fair.program.rounding import round_counts
+from faircrowd.fair.program.strict import strict_counts
+from faircrowd.fair.tasks.population import Tasks
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.thresholds.labels import coin_labels, coin_law, cut_labels, own_law, own_marks
+from faircrowd.fair.thresholds.relaxed import Split, relaxed_split, tied_part
+from faircrowd.fair.thresholds.scores import make_key
+from faircrowd.fair.thresholds.sorted_group import SLACK, Side
+from faircrowd.fair.thresholds.sorted_solve import best_labels, draw_law, sort_groups
+from faircrowd.fair.thresholds.window import coin_at, cut_at, find_window, own_labels
+from faircrowd.fair.tolerances import TIE, tie_widths
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Solved", "solve"]

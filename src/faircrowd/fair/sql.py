@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.votes.naming import value_name
+from faircrowd.votes.value_names import value_name
 
 __all__ = ["case_expression"]
 

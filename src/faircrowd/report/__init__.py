@@ -1,10 +1,10 @@
 """What people and machines read of a run: summaries, and files that are written whole or not at all."""
 
-from faircrowd.report.fairness import fair_lines
-from faircrowd.report.files import OutputFolder
-from faircrowd.report.labels import label_tables, labels_table, workers_table
+from faircrowd.report.certificate_text import fair_lines
 from faircrowd.report.models import save_model
 from faircrowd.report.summary import Summary, summarise
+from faircrowd.report.tables import label_tables, labels_table, workers_table
+from faircrowd.storage.output_folder import OutputFolder
 
 __all__ = [
     "OutputFolder",

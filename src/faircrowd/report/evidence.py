@@ -8,7 +8,7 @@ from typing import Any
 
 from faircrowd import __version__
 from faircrowd.errors import FileError, InputError
-from faircrowd.votes.untrusted import read_json
+from faircrowd.storage.untrusted import read_json
 
 __all__ = ["EVIDENCE", "differences", "evidence", "file_hash", "read_evidence"]
 

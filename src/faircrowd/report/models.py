@@ -4,7 +4,7 @@ import os
 
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.saved import model_files
-from faircrowd.report.files import OutputFolder
+from faircrowd.storage.output_folder import OutputFolder
 
 __all__ = ["save_model"]
 

@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from faircrowd.report.names import short
+from faircrowd.report.safe_names import short
 
 __all__ = ["render_page"]
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from faircrowd.fair.atoms import merge
 from faircrowd.fair.make import FairResult
-from faircrowd.votes.naming import value_names
+from faircrowd.fair.program.atoms import merge
+from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Reasons"]

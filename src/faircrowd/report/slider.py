@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.certificate import gap_of
-from faircrowd.fair.choices import Choice, choices
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.objective import make_gain
-from faircrowd.report.names import shorts
+from faircrowd.fair.what_if import Choice, choices
+from faircrowd.report.safe_names import shorts
 
 __all__ = ["MOST_CLASSES", "MOST_GROUPS", "slider", "stops", "threshold_lines"]
 

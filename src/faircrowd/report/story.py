@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.aggregate.posterior import Posterior
+from faircrowd.audit.crowd_audit import CrowdAudit
 from faircrowd.audit.intervals import wilson
-from faircrowd.audit.whole import CrowdAudit
 from faircrowd.fair.make import FairResult
 from faircrowd.report.charts import frontier_chart, posterior_chart, rates_chart
-from faircrowd.report.names import short, shorts
-from faircrowd.report.people import worker_facts
+from faircrowd.report.safe_names import short, shorts
 from faircrowd.report.slider import MOST_CLASSES, MOST_GROUPS, slider, threshold_lines
 from faircrowd.report.summary import Summary
+from faircrowd.report.worker_rows import worker_facts
 from faircrowd.votes import VoteTable
-from faircrowd.votes.naming import value_names
+from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["fair_story", "plain_story"]

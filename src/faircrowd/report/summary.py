@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from faircrowd import __version__
 from faircrowd._checks import few
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.counting import agreement
+from faircrowd.aggregate.kernels.vote_counts import agreement
 from faircrowd.aggregate.posterior import Posterior
-from faircrowd.audit.counts import label_counts
+from faircrowd.audit.workers.worker_counts import label_counts
 from faircrowd.engines import LocalEngine
 from faircrowd.fair.certificate import gap_of
 from faircrowd.votes import VoteTable
-from faircrowd.votes.naming import value_names
+from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Summary", "group_facts", "summarise"]

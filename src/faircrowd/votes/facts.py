@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.errors import InputError, MissingColumnError
-from faircrowd.votes.files import read_columns, read_header
 from faircrowd.votes.frames import ALIASES, array_of, column_of, find_column, frame_of, is_frame, names_of
+from faircrowd.votes.readers.files import read_columns, read_header
 from faircrowd.votes.vocabulary import Vocabulary, as_objects
 
 __all__ = ["Facts", "find_facts", "from_table", "pandas_array", "read_facts"]

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from faircrowd._checks import check_choice, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.votes.encode import encode
-from faircrowd.votes.files import read_columns, read_header
 from faircrowd.votes.frames import column_of, find_column, frame_of, is_frame
 from faircrowd.votes.groups import attach_groups
+from faircrowd.votes.readers.files import read_columns, read_header
 from faircrowd.votes.style import Style
 from faircrowd.votes.table import VoteTable, build_table
 from faircrowd.votes.vocabulary import Codes, Vocabulary

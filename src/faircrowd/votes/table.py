@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.errors import InputError
-from faircrowd.votes.alike import notes_on
+from faircrowd.storage.mapped_arrays import release
+from faircrowd.votes.account import VotesReport
 from faircrowd.votes.encode import keep_used
 from faircrowd.votes.layout import Grouped, moved, places_by_task, repeated_votes, sort_inside_tasks, sort_repeated
-from faircrowd.votes.pages import release
-from faircrowd.votes.report import VotesReport
+from faircrowd.votes.lookalikes import notes_on
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 

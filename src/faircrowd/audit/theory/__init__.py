@@ -1,6 +1,6 @@
 """The paper's theorems as functions, one a result; docs/theory.md has them side by side.
 
-The majority's bounds themselves are in :mod:`faircrowd.audit.bounds`.
+The majority's bounds themselves are in :mod:`faircrowd.audit.majority.bounds`.
 """
 
 from faircrowd.audit.theory.convergence import AsymptoticFairness, asymptotic_fairness, convergence_bound

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from faircrowd.audit.poisson import as_rates
+from faircrowd.audit.majority.poisson_binomial import as_rates
 from faircrowd.errors import OptionError
 
 __all__ = ["VOTES", "as_law", "as_matrices", "as_priors", "as_skills"]

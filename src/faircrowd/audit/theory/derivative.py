@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_choice
 from faircrowd.aggregate.posterior import TIES
-from faircrowd.audit.poisson import as_rates
+from faircrowd.audit.majority.poisson_binomial import as_rates
 
 __all__ = ["majority_derivative"]
 

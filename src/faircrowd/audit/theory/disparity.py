@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from faircrowd.audit.crowd import group_rates
+from faircrowd.audit.majority.majority_gap import group_rates
 from faircrowd.audit.theory.crowds import as_law
 from faircrowd.errors import OptionError
 from faircrowd.fair.certificate import gap_of

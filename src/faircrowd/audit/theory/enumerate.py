@@ -2,7 +2,7 @@ r"""The exact majority of K classes: the law of the counts of votes, voter by vo
 
 The counts of R independent voters follow the Poisson-multinomial law. It is built over all
 :math:`(R + 1)^{K - 1}` counts of the first K - 1 classes, so it is for few classes; two need only
-:func:`faircrowd.audit.crowd.majority_rates`.
+:func:`faircrowd.audit.majority.majority_gap.majority_rates`.
 """
 
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from faircrowd.audit.bounds import MajorityBound, majority_gap_bound
+from faircrowd.audit.majority.bounds import MajorityBound, majority_gap_bound
 from faircrowd.audit.theory.crowds import as_priors
 from faircrowd.errors import OptionError
 
@@ -15,7 +15,7 @@ __all__ = ["majority_gap_bound_given_truth"]
 def majority_gap_bound_given_truth(rates: ArrayLike, priors: ArrayLike) -> MajorityBound:
     r"""Bound the majority's gap when votes are independent given the group *and the truth*.
 
-    :func:`~faircrowd.audit.bounds.majority_gap_bound` needs votes that are independent given the group alone. The
+    :func:`~faircrowd.audit.majority.bounds.majority_gap_bound` needs votes that are independent given the group alone. The
     paper states it for votes independent given group and features, but its proof uses the former, and workers who
     see the truth are dependent through it: three who are always right where 30% are ones, and three who say 1 at
     random 30% of the time where there are none, have no gap of their own, and their majorities have one of .084.

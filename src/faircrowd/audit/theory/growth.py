@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.audit.curve import majority_curve
+from faircrowd.audit.majority.growing_crowd import majority_curve
 from faircrowd.audit.theory.convergence import two_largest
 from faircrowd.audit.theory.exponents import chernoff_point
 from faircrowd.audit.theory.pool import Pool

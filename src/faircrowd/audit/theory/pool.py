@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.grid import on_grid
-from faircrowd.aggregate.matrices import ConfusionAggregator
+from faircrowd.aggregate.confusion_aggregator import ConfusionAggregator
 from faircrowd.aggregate.one_coin import OneCoinDawidSkene
-from faircrowd.audit.counts import groups_in, model_confusion
 from faircrowd.audit.theory.crowds import as_priors
+from faircrowd.audit.workers.worker_counts import groups_in, model_confusion
 from faircrowd.errors import InputError, OptionError
-from faircrowd.votes.naming import value_name, value_names
+from faircrowd.exact.sums import on_grid
+from faircrowd.votes.value_names import value_name, value_names
 
 __all__ = ["Pool", "read_pool"]
 

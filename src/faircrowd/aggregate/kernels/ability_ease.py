@@ -1,0 +1,64 @@
+"""Kernels of GLAD: abilities of workers times ease of tasks.
+
+A vote of worker r on task i is right with probability sigma(x), x = alpha_r * exp(beta_i), and any other
+class with equal shares of the rest. With s(x) = log(1 + exp(x)), its log-probability is x - s(x) where the
+class is the vote's, and -s(x) - log(K - 1) where it is not.
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from faircrowd.aggregate.kernels.class_count import width
+
+__all__ = ["ability_and_ease", "glad_scores"]
+
+
+@numba.njit(cache=True, nogil=True)
+def _softplus(x: float) -> float:
+    return math.log1p(math.exp(-abs(x))) + max(x, 0.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def glad_scores(block, token, alphas, betas, log_priors, unit):  # type: ignore[no-untyped-def]
+    """Emit the log joint probability of a task's votes and each class; terms are rounded to multiples of ``unit``."""
+    K = width(token)
+    first, offsets, worker, label, _, _ = block
+    others = math.log(max(K - 1, 1))
+    scores = np.empty((offsets.size - 1, K))
+    for t in range(offsets.size - 1):
+        ease = math.exp(betas[first + t])
+        for k in range(K):
+            scores[t, k] = round(log_priors[k] / unit) * unit
+        for i in range(offsets[t], offsets[t + 1]):
+            x = alphas[worker[i]] * ease
+            wrong = round((-_softplus(x) - others) / unit) * unit
+            gain = round((x + others) / unit) * unit
+            for k in range(K):
+                scores[t, k] += wrong
+            scores[t, label[i]] += gain
+    return scores
+
+
+@numba.njit(cache=True, nogil=True)
+def ability_and_ease(block, posterior, alphas, betas):  # type: ignore[no-untyped-def]
+    """Return the expected log-likelihood of a block (up to a constant) and its gradients.
+
+    ``posterior[i, k]`` is that of task i; the gradients are by worker (all) and by task (of the block).
+    """
+    first, offsets, worker, label, _, _ = block
+    value = np.zeros(1)
+    by_worker = np.zeros(alphas.size)
+    by_task = np.zeros(offsets.size - 1)
+    for t in range(offsets.size - 1):
+        ease = math.exp(betas[first + t])
+        for i in range(offsets[t], offsets[t + 1]):
+            alpha = alphas[worker[i]]
+            x = alpha * ease
+            right = posterior[first + t, label[i]]
+            value[0] += right * x - _softplus(x)
+            slope = (right - 1.0 / (1.0 + math.exp(-x))) * ease if x > -700 else right * ease
+            by_worker[worker[i]] += slope
+            by_task[t] += slope * alpha
+    return value, by_worker, by_task

@@ -1,0 +1,130 @@
+"""Kernels of the confusion-matrix models: Dawid-Skene, one-coin, Bayes.
+
+Notation of this module: K classes, W workers, G groups (1 without groups). ``cells`` number the pairs of a worker and
+a group, cell = worker * G + group. ``log_errors[cell * K + label, true]`` is the logarithm of the probability
+that the worker answers ``label`` where the true class is ``true``; ``log_priors[group, true]`` that of the
+class. ``token`` stands for K (see :mod:`faircrowd.aggregate.kernels.class_count`). Posterior mass is counted in whole
+units, ``cell_unit`` of them to a vote and ``prior_unit`` to a task (see :mod:`faircrowd.exact.sums`).
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from faircrowd.aggregate.kernels.class_count import width
+from faircrowd.exact.sums import add_to_limbs
+
+__all__ = ["expected_counts", "joint_scores", "share_counts"]
+
+
+@numba.njit(cache=True, nogil=True)
+def joint_scores(block, token, log_errors, log_priors):  # type: ignore[no-untyped-def]
+    """Emit the log joint probability of a task's votes and each class.
+
+    A known true label leaves its class alone possible.
+    """
+    K = width(token)
+    _, offsets, worker, label, group, gold = block
+    n_groups = log_priors.shape[0]
+    scores = np.empty((offsets.size - 1, K))
+    score = np.empty(K)
+    for t in range(offsets.size - 1):
+        g, known = _at(group, t, 0), _at(gold, t, -1)
+        _score(offsets[t], offsets[t + 1], worker, label, g, n_groups, token, log_errors, log_priors, score)
+        for k in range(K):
+            scores[t, k] = score[k] if known < 0 or k == known else -np.inf
+    return scores
+
+
+@numba.njit(cache=True, nogil=True)
+def expected_counts(block, token, log_errors, log_priors, cell_unit, prior_unit):  # type: ignore[no-untyped-def]
+    """Sum the expected counts of (cell, label, true class) and (group, true class) under the posterior.
+
+    Also the log-likelihood of the votes (and of the true labels, where they are known), as limbs.
+    """
+    K = width(token)
+    _, offsets, worker, label, group, gold = block
+    n_groups = log_priors.shape[0]
+    counts = np.zeros(log_errors.shape, np.int64)
+    priors = np.zeros(log_priors.shape, np.int64)
+    limbs = np.zeros(2, np.int64)
+    posterior = np.empty(K)
+    mass = np.empty(K, np.int64)
+    for t in range(offsets.size - 1):
+        start, stop, g, known = offsets[t], offsets[t + 1], _at(group, t, 0), _at(gold, t, -1)
+        _score(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, posterior)
+        if known >= 0:
+            evidence = posterior[known]
+            for k in range(K):
+                posterior[k] = 1.0 if k == known else 0.0
+        else:
+            top = posterior[0]
+            for k in range(1, K):
+                top = max(top, posterior[k])
+            total = 0.0
+            for k in range(K):
+                posterior[k] = math.exp(posterior[k] - top)
+                total += posterior[k]
+            for k in range(K):
+                posterior[k] /= total
+            evidence = top + math.log(total)
+        add_to_limbs(limbs, evidence)
+        _count(start, stop, worker, label, g, token, posterior, cell_unit, prior_unit, mass, counts, priors)
+    return counts, priors, limbs
+
+
+@numba.njit(cache=True, nogil=True)
+def share_counts(block, token, only_gold, n_cells, n_groups, cell_unit, prior_unit):  # type: ignore[no-untyped-def]
+    """Sum the same counts where the posterior of a task is its known label, or else its shares of votes.
+
+    With ``only_gold``, tasks whose true label is not known do not count.
+    """
+    K = width(token)
+    _, offsets, worker, label, group, gold = block
+    counts = np.zeros((n_cells * K, K), np.int64)
+    priors = np.zeros((n_groups, K), np.int64)
+    posterior = np.empty(K)
+    mass = np.empty(K, np.int64)
+    for t in range(offsets.size - 1):
+        start, stop, g, known = offsets[t], offsets[t + 1], _at(group, t, 0), _at(gold, t, -1)
+        if known < 0 and only_gold:
+            continue
+        for k in range(K):
+            posterior[k] = 1.0 if k == known else 0.0
+        if known < 0:
+            for i in range(start, stop):
+                posterior[label[i]] += 1.0
+            for k in range(K):
+                posterior[k] /= stop - start
+        _count(start, stop, worker, label, g, token, posterior, cell_unit, prior_unit, mass, counts, priors)
+    return counts, priors
+
+
+@numba.njit(cache=True, nogil=True)
+def _at(values, t, otherwise):  # type: ignore[no-untyped-def]
+    return values[t] if values.size else np.int32(otherwise)
+
+
+@numba.njit(cache=True, nogil=True)
+def _score(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, score):  # type: ignore[no-untyped-def]
+    K = width(token)
+    for k in range(K):
+        score[k] = log_priors[g, k]
+    for i in range(start, stop):
+        row = (np.int64(worker[i]) * n_groups + g) * K + label[i]
+        for k in range(K):
+            score[k] += log_errors[row, k]
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(start, stop, worker, label, g, token, posterior, cell_unit, prior_unit, mass, counts, priors):  # type: ignore[no-untyped-def]
+    K = width(token)
+    n_groups = priors.shape[0]
+    for k in range(K):
+        mass[k] = np.int64(posterior[k] * cell_unit + 0.5)
+        priors[g, k] += np.int64(posterior[k] * prior_unit + 0.5)
+    for i in range(start, stop):
+        row = (np.int64(worker[i]) * n_groups + g) * K + label[i]
+        for k in range(K):
+            counts[row, k] += mass[k]

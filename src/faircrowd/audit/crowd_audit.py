@@ -1,0 +1,139 @@
+"""The audit of a crowd: its workers, how their leanings add up, what ties and chance leave open."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faircrowd.audit.agreement import Agreement, krippendorff_alpha
+from faircrowd.audit.bootstrap import bootstrap_gap
+from faircrowd.audit.intervals import GapInterval, gap_interval
+from faircrowd.audit.majority.bounds import MajorityBound, majority_gap_bound
+from faircrowd.audit.majority.growing_crowd import MajorityCurve, majority_curve
+from faircrowd.audit.majority.majority_gap import CrowdGap, crowd_gap
+from faircrowd.audit.majority.tie_range import TieRange, majority_ties
+from faircrowd.audit.strata import ConditionalGaps, conditional_gaps
+from faircrowd.audit.workers.worker_audit import WorkerAudit, audit_workers
+from faircrowd.audit.workers.worker_counts import groups_in, label_counts
+from faircrowd.fair.tasks.read_posterior import check_groups
+from faircrowd.votes import VoteTable
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["CrowdAudit", "audit_by_truth", "audit_crowd"]
+
+_MOST_WORKERS = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdAudit:
+    """What the votes say of a crowd.
+
+    Attributes
+    ----------
+    workers : WorkerAudit
+    agreement : Agreement
+        Krippendorff's alpha, over all tasks and by group.
+    ties : TieRange
+        The smallest and largest gap of the majority over all ways to break its ties.
+    interval : GapInterval
+        Of the labels' gap, tasks drawn at random.
+    bootstrap : GapInterval or None
+        Of the majority's gap, tasks and workers drawn at random.
+    added_up : CrowdGap or None
+        Two classes: the majority's gap that the workers' own rates imply, and the one that is seen.
+    curve : MajorityCurve or None
+        Two classes: that gap as more of the workers vote on each task.
+    bound : MajorityBound or None
+        Two classes: on the majority's gap if every worker voted on every task.
+    strata : ConditionalGaps or None
+        The labels' gap within strata of a control feature.
+    """
+
+    workers: WorkerAudit
+    agreement: Agreement
+    ties: TieRange
+    interval: GapInterval
+    bootstrap: GapInterval | None
+    added_up: CrowdGap | None
+    curve: MajorityCurve | None
+    bound: MajorityBound | None
+    strata: ConditionalGaps | None
+
+
+def audit_crowd(
+    votes: VoteTable,
+    labels: Codes,
+    *,
+    truth: Codes | None = None,
+    posterior: Any = None,
+    control: Any = None,
+    confidence: float = 0.95,
+    replicates: int = 0,
+    random_state: int = 0,
+) -> CrowdAudit:
+    """Audit votes and the labels made of them.
+
+    Parameters
+    ----------
+    votes : VoteTable
+        With groups, at least two.
+    labels : ndarray of int32, shape (n_tasks,)
+        The class of each task.
+    truth : ndarray of int32, optional
+        The true class of each task, negative where it is not known.
+    posterior : ndarray, shape (n_tasks, n_classes), optional
+        A model's, to compare workers on tasks of the same class where the truth is not known.
+    control : ndarray, shape (n_tasks,), optional
+        A feature that may explain a gap; its gap is also given within each value.
+    confidence : float
+        Of the intervals.
+    replicates : int
+        Of the bootstrap over tasks and workers; 0 leaves it out.
+    random_state : int
+
+    Examples
+    --------
+    >>> from faircrowd import MajorityVote, read_votes, simulate_crowd
+    >>> crowd = simulate_crowd(random_state=1)
+    >>> votes = read_votes(crowd.votes, sensitive_features=crowd.sensitive_features)
+    >>> audit = audit_crowd(votes, MajorityVote().fit(votes).posterior_.label_codes)
+    >>> audit.ties.smallest <= audit.interval.gap <= audit.ties.largest
+    True
+    """
+    group, groups = groups_in(votes)
+    workers = audit_by_truth(votes, truth, posterior, confidence)
+    added_up, curve, bound = None, None, None
+    if votes.n_classes == 2:
+        rates = workers.rates[:, :, 1]
+        added_up = crowd_gap(votes, rates)
+        whole = rates[~np.isnan(rates).any(axis=1)][:_MOST_WORKERS]
+        if len(whole):
+            curve, bound = majority_curve(whole), majority_gap_bound(whole)
+    return CrowdAudit(
+        workers=workers,
+        agreement=krippendorff_alpha(votes),
+        ties=majority_ties(votes),
+        interval=gap_interval(label_counts(group, labels, len(groups), votes.n_classes), confidence),
+        bootstrap=None
+        if replicates == 0
+        else bootstrap_gap(votes, replicates=replicates, confidence=confidence, random_state=random_state),
+        added_up=added_up,
+        curve=curve,
+        bound=bound,
+        strata=None
+        if control is None
+        else conditional_gaps(labels, sensitive_features=group, control_features=control),
+    )
+
+
+def audit_by_truth(votes: VoteTable, truth: Codes | None, posterior: Any, confidence: float = 0.95) -> WorkerAudit:
+    """Audit the workers alone: by the truth where some is known, by the posterior where not."""
+    check_groups(groups_in(votes)[1])
+    known = None if truth is None else np.where(truth < 0, -1, truth).astype(np.int32)
+    by_truth = known is not None and bool((known >= 0).any())
+    return audit_workers(
+        votes,
+        truth=known if by_truth else None,
+        posterior=None if by_truth else posterior,
+        confidence=confidence,
+    )

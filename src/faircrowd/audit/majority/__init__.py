@@ -1,0 +1,1 @@
+"""How the votes of workers add up in a majority."""

@@ -1,0 +1,120 @@
+"""Rates to compare between groups, and how far they are apart."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd._checks import check_choice, few, warn
+from faircrowd.audit.metrics.columns import check_length
+from faircrowd.audit.metrics.sample import Sample, read_sample, tally
+from faircrowd.errors import DataWarning, InputError
+
+__all__ = ["Shares", "differences", "divide", "odds", "opportunity", "parity", "ratios"]
+
+
+class Shares(NamedTuple):
+    """Rates of each group: ``part / whole``, both of shape (n_groups, n_rates).
+
+    ``binary`` labels are treated as fairlearn does: a rate without rows is 0. Otherwise it is NaN, and left out.
+    """
+
+    part: NDArray[np.float64]
+    whole: NDArray[np.float64]
+    binary: bool
+
+    def by_group(self) -> NDArray[np.float64]:
+        """Rates of each group."""
+        return divide(self.part, self.whole, 0.0 if self.binary else np.nan)
+
+    def overall(self) -> NDArray[np.float64]:
+        """Rates of all rows."""
+        return divide(self.part.sum(axis=0), self.whole.sum(axis=0), 0.0)
+
+
+def parity(y_true: Any, y_pred: Any, sensitive_features: Any, sample_weight: Any) -> Shares:
+    """Rate of label 1, or else of each class."""
+    sample = read_sample(y_pred, sensitive_features, sample_weight=sample_weight)
+    if y_true is not None:
+        check_length(y_true, "y_true", sample.label.size)
+    mass = tally((sample.group, len(sample.groups)), (sample.label, len(sample.classes)), weights=sample.weights)
+    part = mass if sample.positive is None else mass[:, [sample.positive]]
+    return Shares(part, np.broadcast_to(mass.sum(axis=1, keepdims=True), part.shape), sample.positive is not None)
+
+
+def opportunity(y_true: Any, y_pred: Any, sensitive_features: Any, sample_weight: Any) -> Shares:
+    """Recall of label 1, or else of each class that is true somewhere."""
+    sample, confusion = _confusion(y_true, y_pred, sensitive_features, sample_weight)
+    classes = _true_classes(confusion) if sample.positive is None else np.array([sample.positive])
+    whole = confusion.sum(axis=2)[:, classes]
+    _warn_of_empty(sample, whole, classes)
+    return Shares(confusion[:, classes, classes], whole, sample.positive is not None)
+
+
+def odds(y_true: Any, y_pred: Any, sensitive_features: Any, sample_weight: Any) -> Shares:
+    """Rate of true and of false positives; or else the rate of each label among the rows of each true class."""
+    sample, confusion = _confusion(y_true, y_pred, sensitive_features, sample_weight)
+    if sample.positive is None:
+        classes = _true_classes(confusion)
+        part = confusion[:, classes]
+    else:
+        classes = np.array([sample.positive, 1 - sample.positive])
+        confusion = np.pad(confusion, ((0, 0), (0, 2 - len(sample.classes)), (0, 0)))  # labels may all be 1
+        part = confusion[:, classes, sample.positive][:, :, None]
+    whole = confusion.sum(axis=2)[:, classes]
+    _warn_of_empty(sample, whole, classes)
+    part, whole = np.broadcast_arrays(part, whole[:, :, None])
+    flat = len(sample.groups), -1
+    return Shares(part.reshape(flat), whole.reshape(flat), sample.positive is not None)
+
+
+def differences(shares: Shares, method: str) -> NDArray[np.float64]:
+    """Return the largest difference of each rate, between groups or to the rate of all rows."""
+    check_choice("method", method, ("between_groups", "to_overall"))
+    rates = shares.by_group()
+    base = np.fmin.reduce(rates, axis=0) if method == "between_groups" else shares.overall()
+    return np.asarray(np.fmax.reduce(np.abs(rates - base), axis=0))
+
+
+def ratios(shares: Shares, method: str) -> NDArray[np.float64]:
+    """Return the smallest ratio of each rate, at most 1; NaN for a rate that is 0 in all groups."""
+    check_choice("method", method, ("between_groups", "to_overall"))
+    rates = shares.by_group()
+    base = np.fmax.reduce(rates, axis=0) if method == "between_groups" else shares.overall()
+    found = divide(rates, np.broadcast_to(base, rates.shape), np.nan)
+    np.divide(1.0, found, out=found, where=found > 1)
+    return np.asarray(np.fmin.reduce(found, axis=0))
+
+
+def divide(part: NDArray[np.float64], whole: NDArray[np.float64], empty: float) -> NDArray[np.float64]:
+    """Divide; ``empty`` where there is nothing to divide by."""
+    return np.asarray(np.divide(part, whole, out=np.full(part.shape, empty), where=whole > 0))
+
+
+def _confusion(
+    y_true: Any, y_pred: Any, sensitive_features: Any, sample_weight: Any
+) -> tuple[Sample, NDArray[np.float64]]:
+    """Return the weight of each group, true class and label."""
+    sample = read_sample(y_pred, sensitive_features, y_true=y_true, sample_weight=sample_weight)
+    if sample.truth is None:
+        raise InputError("Error rates need true labels; give y_true.")
+    n_classes = len(sample.classes)
+    parts = (sample.group, len(sample.groups)), (sample.truth, n_classes), (sample.label, n_classes)
+    return sample, tally(*parts, weights=sample.weights)
+
+
+def _true_classes(confusion: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.flatnonzero(confusion.any(axis=(0, 2)))
+
+
+def _warn_of_empty(sample: Sample, whole: NDArray[np.float64], classes: NDArray[np.int64]) -> None:
+    empty = np.argwhere((whole == 0) & whole.any(axis=0))
+    if empty.size:
+        group, place = empty[0]
+        more = f" (and {len(empty) - 1:,} more such pairs)" if len(empty) > 1 else ""
+        fate = "is left out" if sample.positive is None else "counts as 0, as in fairlearn"
+        warn(
+            f"Group {few(sample.groups.some([group]))} has no row of true label "
+            f"{few(sample.classes.some([classes[place]]))}{more}; its rate {fate}.",
+            DataWarning,
+        )

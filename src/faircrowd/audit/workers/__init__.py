@@ -1,0 +1,1 @@
+"""How each worker treats groups."""

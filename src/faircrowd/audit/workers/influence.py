@@ -1,0 +1,139 @@
+"""What each worker does to the crowd's gap: the majority with and without them, for all workers in one pass."""
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd._checks import check_choice
+from faircrowd.audit.workers.worker_counts import groups_in, spread
+from faircrowd.engines import LocalEngine
+from faircrowd.votes import VoteTable
+
+__all__ = ["Influence", "worker_influence"]
+
+_RULES = ("split", "first", "last")
+_WHOLE = 2520 << 20  # the mass of a task, in units that up to ten classes can share without a rest
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """The majority's gap, and how it changes without each worker.
+
+    Attributes
+    ----------
+    gap : float
+        The gap of the majority of all votes.
+    without : ndarray, shape (n_workers,)
+        The gap of the majority if the worker's votes are left out; tasks that nobody else voted on are left
+        out with them. NaN if fewer than two groups are left.
+    changed : ndarray of int64, shape (n_workers,)
+        How many tasks get another label, or none.
+    """
+
+    gap: float
+    without: NDArray[np.float64]
+    changed: NDArray[np.int64]
+
+    @property
+    def influence(self) -> NDArray[np.float64]:
+        """How much the worker adds to the gap; negative for a worker who narrows it."""
+        return np.asarray(self.gap - self.without)
+
+    @property
+    def ranking(self) -> NDArray[np.int64]:
+        """Workers by falling influence; equal ones in the order of their codes, unknown ones last."""
+        return np.argsort(-self.influence, kind="stable")
+
+
+def worker_influence(votes: VoteTable, *, ties: str = "split") -> Influence:
+    """Leave out each worker in turn; exact, in time proportional to the votes.
+
+    Only the tasks of a worker can change, and of these only the ones that their vote decides.
+
+    Parameters
+    ----------
+    ties : {"split", "first", "last"}
+        A tied task counts in equal parts for all tied classes; or for the first, or the last of them, as in
+        :class:`faircrowd.MajorityVote`. To leave out one of an odd number of votes makes ties, so that with
+        "first" or "last" it is the rule for ties that shows, more than the worker.
+    """
+    _, groups = groups_in(votes)
+    check_choice("ties", ties, _RULES)
+    engine = LocalEngine(votes, by_group=True)
+    rule = _RULES.index(ties)
+    labels, moves, changed = engine.reduce(_leave_out, votes.n_workers, len(groups), votes.n_classes, rule)
+    return Influence(_gaps(labels[None]).item(), _gaps(labels + moves), changed)
+
+
+def _gaps(labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the gap of the mass of each label, shape (..., n_groups, n_classes)."""
+    total = labels.sum(axis=2, keepdims=True)
+    rates = np.divide(labels, total, out=np.full(labels.shape, np.nan), where=total > 0)
+    return np.asarray(spread(rates, axis=1).max(axis=1))
+
+
+@numba.njit(cache=True, nogil=True)
+def _leave_out(block, n_workers, n_groups, n_classes, rule):  # type: ignore[no-untyped-def]
+    """Sum the mass of the majority's labels, and how it moves without each worker."""
+    _, offsets, worker, label, group, _ = block
+    labels = np.zeros((n_groups, n_classes), np.int64)
+    moves = np.zeros((n_workers, n_groups, n_classes), np.int64)
+    changed = np.zeros(n_workers, np.int64)
+    counts, before, after = np.zeros((3, n_classes), np.int64)
+    classes = np.empty(n_classes, np.int64)  # those that the task has votes for
+    for t in range(offsets.size - 1):
+        start, stop, g, n = offsets[t], offsets[t + 1], group[t], 0
+        for i in range(start, stop):
+            if counts[label[i]] == 0:
+                classes[n] = label[i]
+                n += 1
+            counts[label[i]] += 1
+        top, second = _share_out(classes[:n], counts, rule, before)
+        for k in classes[:n]:
+            labels[g, k] += before[k]
+        i = start
+        while i < stop:
+            end = i
+            while end < stop and worker[end] == worker[i]:  # votes are sorted by worker inside a task
+                end += 1
+            # One vote matters only if it is for a class at the top that no longer leads by two.
+            if end - i > 1 or (counts[label[i]] == top and second >= top - 1):
+                for j in range(i, end):
+                    counts[label[j]] -= 1
+                _share_out(classes[:n], counts, rule, after)
+                differs = False
+                for k in classes[:n]:
+                    moves[worker[i], g, k] += after[k] - before[k]
+                    differs = differs or after[k] != before[k]
+                changed[worker[i]] += differs
+                for j in range(i, end):
+                    counts[label[j]] += 1
+            i = end
+        for k in classes[:n]:
+            counts[k] = 0
+    return labels, moves, changed
+
+
+@numba.njit(cache=True, nogil=True)
+def _share_out(classes, counts, rule, mass):  # type: ignore[no-untyped-def]
+    """Give the mass of a task to the class with the most votes, by the rule for ties.
+
+    Return the most votes, and the most of any other class (as many, if there is a tie).
+    """
+    top = second = n_tied = winner = 0
+    for k in classes:
+        mass[k] = 0
+        if counts[k] > top:
+            top, second, winner, n_tied = counts[k], top, k, 1
+        elif counts[k] == top and top > 0:
+            second = top
+            n_tied += 1
+            winner = max(winner, k) if rule == 2 else min(winner, k)
+        else:
+            second = max(second, counts[k])
+    for k in classes:
+        if top > 0 and (k == winner if rule > 0 else counts[k] == top):
+            mass[k] = _WHOLE if rule > 0 else _WHOLE // n_tied
+    return top, second

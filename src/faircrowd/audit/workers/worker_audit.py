@@ -1,0 +1,182 @@
+"""The audit of workers: who leans, who does not, who has too few votes to say, and what each does to the crowd."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from faircrowd._checks import check_number
+from faircrowd.audit.workers.influence import Influence, worker_influence
+from faircrowd.audit.workers.leaning import Leaning, compare, judge
+from faircrowd.audit.workers.worker_counts import count_votes, gold_confusion, groups_in, model_confusion
+from faircrowd.errors import OptionError
+from faircrowd.fair.tasks.read_posterior import check_groups
+from faircrowd.votes import Vocabulary, VoteTable
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["LEANS", "NO_SIGN", "TOO_FEW", "WorkerAudit", "audit_workers"]
+
+LEANS, NO_SIGN, TOO_FEW = "leans", "no sign of leaning", "too few votes to say"
+
+
+@dataclass(frozen=True, eq=False)
+class WorkerAudit:
+    """What the votes say of each worker. Arrays have a row a worker, in the order of ``workers``.
+
+    Attributes
+    ----------
+    workers, groups, classes : Vocabulary
+    counts : ndarray of int64, shape (n_workers, n_groups, n_classes)
+        Votes by group and label.
+    leaning : Leaning
+        Differences between groups of the worker's rates.
+    confusion : ndarray, shape (n_workers, n_groups, n_classes, n_classes), or None
+        Votes by group, true class and label; expected counts if they come from a model.
+    source : {"gold", "model"} or None
+        Where the true classes of ``confusion`` come from.
+    given_truth : Leaning or None
+        Differences between groups among tasks of the same true class: the fairer accusation. A model's has the
+        gap alone, since a model that was fitted to the same votes gives no honest test.
+    influence : Influence
+        What the worker does to the majority's gap.
+    verdict : ndarray of str
+        "leans", "no sign of leaning" or "too few votes to say".
+    basis : {"truth", "rates"}
+        What the verdict goes by: ``given_truth`` with gold labels, ``leaning`` otherwise.
+    confidence, tolerance : float
+    """
+
+    workers: Vocabulary
+    groups: Vocabulary
+    classes: Vocabulary
+    counts: NDArray[np.int64]
+    leaning: Leaning
+    confusion: NDArray[Any] | None
+    source: str | None
+    given_truth: Leaning | None
+    influence: Influence
+    verdict: NDArray[np.str_]
+    basis: str
+    confidence: float
+    tolerance: float
+
+    @property
+    def votes(self) -> NDArray[np.int64]:
+        """Number of votes, shape (n_workers, n_groups)."""
+        return np.asarray(self.counts.sum(axis=2))
+
+    @property
+    def rates(self) -> NDArray[np.float64]:
+        """Share of each label in each group, shape (n_workers, n_groups, n_classes); NaN without votes there."""
+        return _share(self.counts, self.votes[:, :, None])
+
+    @property
+    def confusion_rates(self) -> NDArray[np.float64] | None:
+        """Confusion matrices, a row a true class; NaN where the worker has no votes on that class."""
+        return None if self.confusion is None else _share(self.confusion, self.confusion.sum(axis=3, keepdims=True))
+
+    @property
+    def accuracy(self) -> NDArray[np.float64] | None:
+        """Share of votes that are right, shape (n_workers, n_groups); by ``source``."""
+        if self.confusion is None:
+            return None
+        return _share(np.trace(self.confusion, axis1=2, axis2=3), self.confusion.sum(axis=(2, 3)))
+
+    @property
+    def judged(self) -> Leaning:
+        """The leaning that the verdict goes by."""
+        return self.leaning if self.given_truth is None or self.basis == "rates" else self.given_truth
+
+
+def audit_workers(
+    votes: VoteTable,
+    *,
+    truth: Codes | None = None,
+    posterior: ArrayLike | None = None,
+    confidence: float = 0.95,
+    tolerance: float = 0.2,
+    shrink: bool = True,
+    ties: str = "split",
+) -> WorkerAudit:
+    """Audit every worker.
+
+    A worker's rates also differ between groups because the truth does, or because they were given other
+    tasks in one group than in the other. So a verdict by rates alone says that votes differ, not that the worker
+    is unjust; where true labels are known, the verdict compares tasks of the same true class.
+
+    The verdict is
+
+    - "leans" if the q-value is at most 1 - confidence (``judged.label``, ``more`` and ``less`` say how);
+    - "no sign of leaning" if not, and the interval of the gap ends at or below ``tolerance``;
+    - "too few votes to say" otherwise: more votes would settle it.
+
+    Parameters
+    ----------
+    votes : VoteTable
+        With groups, at least two.
+    truth : ndarray of int, shape (n_tasks,), optional
+        The true class of each task, -1 where it is not known.
+    posterior : array-like, shape (n_tasks, n_classes), optional
+        A model's probability of each class, in place of ``truth``.
+    confidence : float
+        Of the intervals; 1 - confidence is the share of false accusations that is put up with.
+    tolerance : float
+        The largest gap that passes for none.
+    shrink : bool
+        Whether to draw the gaps of workers with few votes toward the crowd's; without it, ``shrunken`` is NaN.
+    ties : {"split", "first", "last"}
+        What becomes of ties in the majority whose gap workers have influence on; see
+        :func:`~faircrowd.audit.workers.influence.worker_influence`.
+
+    Examples
+    --------
+    >>> import faircrowd as fc
+    >>> crowd = fc.simulate_crowd(random_state=1)
+    >>> votes = fc.read_votes(crowd.votes, sensitive_features=crowd.sensitive_features)
+    >>> audit = audit_workers(votes)
+    >>> audit.votes.shape, audit.rates.shape
+    ((100, 2), (100, 2, 2))
+    """
+    if truth is not None and posterior is not None:
+        raise OptionError("Give truth or a posterior, not both: a confusion matrix is of one kind.")
+    confidence = check_number("confidence", confidence, low=0.5, high=1 - 1e-9)
+    tolerance = check_number("tolerance", tolerance, low=0, high=1)
+    _, groups = groups_in(votes)
+    check_groups(groups)
+    counts = count_votes(votes)
+    leaning = judge(counts[:, None], confidence, shrink=shrink)
+    confusion: NDArray[Any] | None = None
+    source, given_truth = None, None
+    if truth is not None:
+        confusion, source = gold_confusion(votes, truth), "gold"
+        given_truth = judge(confusion.swapaxes(1, 2), confidence, shrink=shrink)
+    elif posterior is not None:
+        confusion, source = model_confusion(votes, posterior), "model"
+        given_truth = compare(confusion.swapaxes(1, 2))
+    judged = given_truth if given_truth is not None and source == "gold" else leaning
+    return WorkerAudit(
+        workers=votes.workers,
+        groups=groups,
+        classes=votes.classes,
+        counts=counts,
+        leaning=leaning,
+        confusion=confusion,
+        source=source,
+        given_truth=given_truth,
+        influence=worker_influence(votes, ties=ties),
+        verdict=_verdicts(judged, confidence, tolerance),
+        basis="rates" if judged is leaning else "truth",
+        confidence=confidence,
+        tolerance=tolerance,
+    )
+
+
+def _verdicts(leaning: Leaning, confidence: float, tolerance: float) -> NDArray[np.str_]:
+    leans, fine = leaning.q_value <= 1 - confidence, leaning.high <= tolerance  # NaN is neither
+    return np.where(leans, LEANS, np.where(fine, NO_SIGN, TOO_FEW))
+
+
+def _share(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+    whole = np.broadcast_to(whole, part.shape)
+    return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))

@@ -1,0 +1,132 @@
+"""The votes of each worker, counted by group and label, and by true class where it is known or modelled."""
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from faircrowd._checks import check_memory, few
+from faircrowd.engines import LocalEngine
+from faircrowd.errors import InputError
+from faircrowd.exact.sums import mass_unit
+from faircrowd.fair.tasks.read_posterior import check_posterior
+from faircrowd.votes import Vocabulary, VoteTable
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["check_truth", "count_votes", "gold_confusion", "groups_in", "label_counts", "model_confusion", "spread"]
+
+
+def groups_in(votes: VoteTable) -> tuple[Codes, Vocabulary]:
+    """Return the group of each task and the groups, or raise where there are none."""
+    if votes.group is None or votes.groups is None:
+        raise InputError("The votes have no groups; give sensitive_features when you read them.")
+    return votes.group, votes.groups
+
+
+def label_counts(group: Codes, labels: Codes, n_groups: int, n_classes: int) -> NDArray[np.int64]:
+    """Count the labels a group and class."""
+    counts = np.zeros((n_groups, n_classes), dtype=np.int64)
+    _labels(group, labels, counts)
+    return counts
+
+
+def check_truth(votes: VoteTable, truth: ArrayLike) -> Codes:
+    """Return the true class of each task as codes, -1 where it is not known, or raise."""
+    codes = np.asarray(truth)
+    if codes.shape != (votes.n_tasks,) or codes.dtype.kind not in "iu":
+        raise InputError(
+            f"truth needs a class code for each of the {votes.n_tasks:,} tasks; got {codes.dtype} {codes.shape}."
+        )
+    strange = np.flatnonzero((codes < -1) | (codes >= votes.n_classes))
+    if strange.size:
+        raise InputError(
+            f"truth holds {codes[strange[0]]} for task {few(votes.tasks.some(strange[:1]))}; classes are coded from 0 "
+            f"to {votes.n_classes - 1}, and -1 is not known."
+        )
+    return codes.astype(np.int32)
+
+
+def count_votes(votes: VoteTable) -> NDArray[np.int64]:
+    """Count each worker's votes, shape (n_workers, n_groups, n_classes)."""
+    shape = _shape(votes, votes.n_classes)
+    (counts,) = LocalEngine(votes, by_group=True).reduce(_votes, shape)
+    return counts
+
+
+def gold_confusion(votes: VoteTable, truth: Codes) -> NDArray[np.int64]:
+    """Count each worker's votes by true class, shape (n_workers, n_groups, n_classes true, n_classes voted)."""
+    shape = _shape(votes, votes.n_classes, votes.n_classes)
+    (counts,) = LocalEngine(votes, by_group=True, gold=check_truth(votes, truth)).reduce(_gold, shape)
+    return counts
+
+
+def model_confusion(votes: VoteTable, posterior: ArrayLike) -> NDArray[np.float64]:
+    """Sum the expected counts, the true class being as probable as a posterior says; same shape."""
+    values = np.ascontiguousarray(posterior, dtype=np.float64)
+    if values.shape != (votes.n_tasks, votes.n_classes):
+        raise InputError(
+            f"posterior needs a row for each of the {votes.n_tasks:,} tasks and a column for each of the "
+            f"{votes.n_classes:,} classes; got shape {values.shape}."
+        )
+    check_posterior(values, votes.tasks)
+    shape = _shape(votes, votes.n_classes, votes.n_classes)
+    unit = mass_unit(int(votes.votes_per_worker.max(initial=1)))  # whole units add up the same in every order
+    (counts,) = LocalEngine(votes, by_group=True).reduce(_model, values, unit, shape)
+    return np.asarray(counts / unit)
+
+
+def spread(rates: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Return the largest minus the smallest rate along an axis of groups; NaN without two that are known."""
+    known = ~np.isnan(rates)
+    largest, smallest = np.where(known, rates, -np.inf).max(axis=axis), np.where(known, rates, np.inf).min(axis=axis)
+    several = known.sum(axis=axis) >= 2
+    return np.asarray(np.subtract(largest, smallest, out=np.full(several.shape, np.nan), where=several))
+
+
+def _shape(votes: VoteTable, *classes: int) -> tuple[int, ...]:
+    shape = (votes.n_workers, len(groups_in(votes)[1]), *classes)
+    what = f"The counts of {votes.n_workers:,} workers, {shape[1]:,} groups and {votes.n_classes:,} classes"
+    check_memory(4 * math.prod(shape), what, "merge rare classes or groups")
+    return shape
+
+
+@numba.njit(cache=True, nogil=True)
+def _labels(group: Any, labels: Any, counts: Any) -> None:
+    for t in range(group.size):
+        counts[group[t], labels[t]] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _votes(block: Any, shape: Any) -> Any:
+    _, offsets, worker, label, group, _ = block
+    counts = np.zeros(shape, np.int64)
+    for t in range(offsets.size - 1):
+        for i in range(offsets[t], offsets[t + 1]):
+            counts[worker[i], group[t], label[i]] += 1
+    return (counts,)
+
+
+@numba.njit(cache=True, nogil=True)
+def _gold(block: Any, shape: Any) -> Any:
+    _, offsets, worker, label, group, gold = block
+    counts = np.zeros(shape, np.int64)
+    for t in range(offsets.size - 1):
+        if gold[t] >= 0:
+            for i in range(offsets[t], offsets[t + 1]):
+                counts[worker[i], group[t], gold[t], label[i]] += 1
+    return (counts,)
+
+
+@numba.njit(cache=True, nogil=True)
+def _model(block: Any, posterior: Any, unit: Any, shape: Any) -> Any:
+    first, offsets, worker, label, group, _ = block
+    counts = np.zeros(shape, np.int64)
+    for t in range(offsets.size - 1):
+        for true in range(shape[2]):
+            mass = np.int64(posterior[first + t, true] * unit + 0.5)
+            if mass > 0:
+                for i in range(offsets[t], offsets[t + 1]):
+                    counts[worker[i], group[t], true, label[i]] += mass
+    return (counts,)

@@ -1,0 +1,1 @@
+"""Votes in Spark."""

@@ -1,0 +1,158 @@
+"""From a Spark frame of votes to packed blocks, by joins with small tables and one shuffle of the votes."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from faircrowd._checks import few
+from faircrowd.engines.spark.blocks import SCHEMA, SEVERAL, View, from_stream, pack, pieces, stream_of
+from faircrowd.engines.spark.codes import column_of, is_missing, survey
+from faircrowd.engines.spark.jobs import collected, told
+from faircrowd.errors import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["Rows", "Summary", "facts_of", "packed", "summary_of", "whole_rows"]
+
+_SUMMARY = "counts binary, no_group binary, no_truth binary"
+
+
+class Summary(NamedTuple):
+    """What one pass over the packed blocks counts; ``no_ids`` are no ids, of the type that they have."""
+
+    tasks_per_group: NDArray[np.int64]
+    most_votes: int
+    repeated: int
+    no_ids: Any
+
+
+class Rows(NamedTuple):
+    """Rows of votes that have a task, a worker and a label; and what one pass over all rows counts.
+
+    Attributes
+    ----------
+    votes : DataFrame
+    read : int
+        Number of all rows.
+    missing : dict
+        How many rows lack a task, a worker, a label; the first of these counts.
+    found : list of pyarrow.Table
+        For each set of columns, its values and their ``count`` among the votes.
+    """
+
+    votes: "DataFrame"
+    read: int
+    missing: dict[str, int]
+    found: list[Any]
+
+
+def whole_rows(frame: "DataFrame", columns: Mapping[str, str], sets: Sequence[Sequence[str]]) -> Rows:
+    """Leave rows out that lack a task, a worker or a label, and count the values of sets of columns.
+
+    ``columns`` maps the new name of each column to its name in the frame.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+    votes = _selected(frame, columns)
+    before, lacks = F.lit(False), {}
+    for role in ("task", "worker", "label"):
+        lacks[role] = ~before & is_missing(votes, role)
+        before = before | is_missing(votes, role)
+    counts = [F.count_if(~before).alias("count"), F.count(F.lit(1)).alias("rows")]
+    counts += [F.count_if(lacking).alias(f"no_{role}") for role, lacking in lacks.items()]
+    total, *found = survey(votes, [[], *sets], counts)
+    rows, *missing = (sum(total.column(name).to_pylist()) for name in ("rows", *(f"no_{role}" for role in lacks)))
+    return Rows(votes.filter(~before), rows, {role: n for role, n in zip(lacks, missing, strict=True) if n}, found)
+
+
+def facts_of(
+    tasks: "DataFrame", votes: "DataFrame", columns: Mapping[str, str], sets: Sequence[Sequence[str]]
+) -> tuple["DataFrame", list[Any]]:
+    """Return what a table of tasks says of the tasks that have votes, and the values of sets of its columns."""
+    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+    known = _selected(tasks, columns)
+    known = known.join(votes.select("task").distinct(), on="task", how="left_semi")
+    return known, survey(known, sets, [F.count(F.lit(1)).alias("count")]) if sets else []
+
+
+def packed(votes: "DataFrame", facts: "DataFrame | None", partitions: int, sizes: dict[str, int]) -> "DataFrame":
+    """Pack coded votes into blocks of whole tasks.
+
+    Parameters
+    ----------
+    votes : DataFrame
+        Columns task, worker, label, and the codes group and truth where they stand in the table of votes.
+    facts : DataFrame, optional
+        Columns task, group, truth (either may lack), where they stand in a table of tasks.
+    sizes : dict
+        Number of codes: "label" and "group".
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+    votes = votes.repartition(partitions, "task")
+    if facts is not None:
+        names = [name for name in ("group", "truth") if name in facts.columns]
+        several = {name: F.min(name) != F.max(name) for name in names}
+        one = [F.when(several[name], F.lit(SEVERAL)).otherwise(F.min(name)).alias(name) for name in names]
+        # Cut alike, or Spark may cut the votes anew, in as many parts as its settings say.
+        votes = votes.join(facts.repartition(partitions, "task").groupBy("task").agg(*one), on="task", how="left")
+    # Tasks are sorted where they are packed: Spark's own sort takes several times as long.
+    return votes.mapInArrow(partial(pack, sizes=sizes), SCHEMA)
+
+
+def summary_of(blocks: "DataFrame", n_groups: int) -> Summary:
+    """Count the tasks, and refuse those with no group, or with two groups or true labels."""
+    found = collected(blocks.mapInArrow(partial(_summarise, n_groups=n_groups), _SUMMARY)).to_pylist()
+    counts = np.stack([np.frombuffer(row["counts"], np.int64) for row in found] or [np.zeros(n_groups + 5, np.int64)])
+    *tasks, several, lacking, clashes, repeated, _ = counts.sum(axis=0).tolist()
+    for count, what, column in ((several, "group", "no_group"), (clashes, "true label", "no_truth")):
+        if count:
+            raise InputError(f"{count:,} tasks have more than one {what}: {_some(found, column, count)}.")
+    if lacking:
+        raise InputError(
+            f"{lacking:,} of {sum(tasks) + lacking:,} tasks have no group: {_some(found, 'no_group', lacking)}; give "
+            "each task a group, or leave its votes out."
+        )
+    no_ids = from_stream(found[0]["no_group"]) if found else pa.array([], pa.string())
+    return Summary(np.array(tasks, dtype=np.int64), int(counts[:, -1].max()), repeated, no_ids)
+
+
+def _summarise(batches: Iterable[Any], *, n_groups: int) -> Iterator[Any]:
+    """Count within each packed row, and name a few tasks without a group or a truth of theirs; runs on an executor."""
+    view = View(by_group=True, with_gold=True, with_ids=True, votes=1)
+    for batch in batches:
+        for piece, repeated in zip(pieces([batch], view), batch.column("repeated").to_pylist(), strict=True):
+            assert piece.ids is not None  # noqa: S101 - the view asks for them
+            # The codes -2 and -1 are counted after the groups.
+            tasks = np.bincount(piece.group % (n_groups + 2), minlength=n_groups + 2)
+            several = piece.block.gold == SEVERAL
+            counts = [*tasks, several.sum(), repeated, np.diff(piece.block.offsets).max()]
+            bad = {"no_group": piece.group == (SEVERAL if tasks[-2] else -1), "no_truth": several}
+            named = {name: stream_of(piece.ids.take(np.flatnonzero(rows)[:5]).values) for name, rows in bad.items()}
+            row = {"counts": np.array(counts, dtype=np.int64).tobytes(), **named}
+            yield pa.record_batch({name: pa.array([value], pa.binary()) for name, value in row.items()})
+
+
+def _some(found: list[dict[str, Any]], column: str, total: int) -> str:
+    return few([name for row in found for name in from_stream(row[column]).to_pylist()], total)
+
+
+def _selected(frame: "DataFrame", columns: Mapping[str, str]) -> "DataFrame":
+    """Return columns by their new names."""
+    with told("Spark cannot tell the columns"):  # names that differ in capitals alone
+        return frame.select(*(_plain(frame, name).alias(role) for role, name in columns.items()))
+
+
+def _plain(frame: "DataFrame", name: str) -> "Column":
+    """Return a column; of numbers with a fraction, without the zero that has a sign, which Spark tells from zero."""
+    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+    column = column_of(name)
+    kind = frame.schema[name].dataType
+    return (column + F.lit(0.0)).cast(kind) if kind.typeName() in ("float", "double") else column

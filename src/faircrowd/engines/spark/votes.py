@@ -1,0 +1,278 @@
+"""Votes of a Spark frame: the lists of workers, classes and groups come to the driver, the votes never do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd._checks import check_choice, check_count, warn
+from faircrowd.engines.spark.codes import coding_of, union, with_codes
+from faircrowd.engines.spark.jobs import collected, told
+from faircrowd.engines.spark.packing import facts_of, packed, summary_of, whole_rows
+from faircrowd.errors import DataWarning, FaircrowdError, InputError, OptionError
+from faircrowd.votes.account import VotesReport
+from faircrowd.votes.frames import find_column
+from faircrowd.votes.lookalikes import notes_on
+from faircrowd.votes.style import Style
+from faircrowd.votes.vocabulary import Codes, Vocabulary
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["SparkVotes", "spark_votes"]
+
+_VOTES_A_PARTITION = 1 << 20
+_MOST_PARTITIONS = 5000
+_LISTS = {"worker": "workers", "label": "classes", "group": "groups"}
+
+
+@dataclass(frozen=True, eq=False)
+class SparkVotes:
+    """Votes as packed blocks in Spark, and what the driver knows of them.
+
+    Attributes
+    ----------
+    stored : pyspark.sql.DataFrame
+        Packed blocks (see :mod:`faircrowd.engines.spark.blocks`), kept by Spark.
+    task_type : pyspark.sql.types.DataType
+        Type of the ids of tasks.
+    no_ids : pyarrow.Array
+        No ids, of the type that they have in Arrow.
+    workers, classes : Vocabulary
+        What the codes stand for, in the order of :func:`faircrowd.read_votes`.
+    groups : Vocabulary or None
+        The sensitive groups, where they are known.
+    true_labels : str or None
+        The column that the known true labels came from.
+    votes_per_worker : ndarray of int64
+    tasks_per_group : ndarray of int64
+        Number of tasks of each group (of all, without groups). Every pass must come back with these.
+    most_votes : int
+        Votes of the task that has the most.
+    partitions : int
+        Into how many parts the tasks are cut.
+    report : VotesReport
+        What happened to every row. Tasks left with no vote are not listed here.
+    codes : dict
+        New codes in place of those that are packed, for ``worker``, ``label`` and ``group``; see :meth:`recoded`.
+    """
+
+    stored: "DataFrame"
+    task_type: Any
+    no_ids: Any
+    workers: Vocabulary
+    classes: Vocabulary
+    groups: Vocabulary | None
+    true_labels: str | None
+    votes_per_worker: NDArray[np.int64]
+    tasks_per_group: NDArray[np.int64]
+    most_votes: int
+    partitions: int
+    report: VotesReport
+    codes: dict[str, Codes] = field(default_factory=dict)
+
+    @property
+    def n_votes(self) -> int:
+        """Number of votes."""
+        return int(self.votes_per_worker.sum())
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks with at least one vote."""
+        return int(self.tasks_per_group.sum())
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers with at least one vote (or known to a fitted model)."""
+        return len(self.workers)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def style(self) -> Style:
+        """How results a worker or a class are given: these are small, and come as a frame on the driver."""
+        return Style()
+
+    def recoded(self, role: str, vocabulary: Vocabulary, place: Codes) -> "SparkVotes":
+        """Return the votes with other codes: ``place[i]`` in place of ``i``. Nothing moves until a pass reads them.
+
+        ``role`` is worker, label or group. A worker's code may run past the vocabulary, as those of a VoteTable may.
+        """
+        place = place.astype(np.int32)
+        before = self.codes.get(role)
+        codes = {**self.codes, role: place if before is None else place[before]}
+        new: dict[str, Any] = {"codes": codes, _LISTS[role]: vocabulary}
+        for which, counts in (("worker", "votes_per_worker"), ("group", "tasks_per_group")):
+            if role == which:
+                new[counts] = np.zeros(max(len(vocabulary), int(place.max(initial=-1)) + 1), dtype=np.int64)
+                np.add.at(new[counts], place, getattr(self, counts))
+        return replace(self, **new)
+
+    def check(self, frame: "DataFrame") -> None:
+        """Count the rows, and the different tasks, of a frame with a row a task, by a pass over it.
+
+        Raises
+        ------
+        FaircrowdError
+            If a task was lost or doubled.
+        """
+        from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+        counts = frame.agg(F.count(F.lit(1)).alias("rows"), F.count_distinct("task").alias("tasks"))
+        (found,) = collected(counts).to_pylist()
+        if found != {"rows": self.n_tasks, "tasks": self.n_tasks}:
+            raise FaircrowdError(
+                f"The frame has {found['rows']:,} rows of {found['tasks']:,} tasks instead of one for each of "
+                f"{self.n_tasks:,}: rows were lost or doubled. Does the source change? Give spark_votes a path to keep "
+                "the blocks in."
+            )
+
+    def check_tasks(self, tasks: NDArray[np.int64]) -> None:
+        """Raise if the number of tasks of each group is not that of the votes."""
+        if not np.array_equal(tasks, self.tasks_per_group):
+            raise FaircrowdError(
+                f"A pass over Spark saw {tasks.tolist()} tasks a group instead of "
+                f"{self.tasks_per_group.tolist()}: rows were lost or doubled. Does the source change? "
+                "Give spark_votes a path to keep the blocks in."
+            )
+
+    def notes(self) -> list[str]:
+        """Say what became of the rows, and which labels or groups look alike, as a VoteTable does."""
+        return notes_on(self.report, self.classes, self.groups)
+
+    def close(self) -> None:
+        """Let Spark forget the blocks that it keeps."""
+        self.stored.unpersist()
+
+    def __repr__(self) -> str:
+        return (
+            f"SparkVotes({self.n_votes:,} votes, {self.n_tasks:,} tasks, {self.n_workers:,} workers, "
+            f"{self.n_classes:,} classes{'' if self.groups is None else f', {len(self.groups):,} groups'})"
+        )
+
+
+def spark_votes(
+    frame: "DataFrame",
+    *,
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    sensitive_features: str | Sequence[str] = (),
+    true_labels: str | None = None,
+    tasks: "DataFrame | None" = None,
+    on_missing: str = "drop",
+    on_duplicate: str = "error",
+    partitions: int | None = None,
+    path: str | None = None,
+) -> SparkVotes:
+    """Pack the votes of a Spark frame into blocks of whole tasks. Nothing after this shuffles the votes.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        A row a vote; of a classic session or of Spark Connect.
+    task, worker, label : str, optional
+        Names of the columns, by default as in :func:`faircrowd.read_votes`.
+    sensitive_features : str or list of str
+        Columns that hold the group of a task, in ``tasks`` if that is given, else in ``frame``. Several are
+        intersected.
+    true_labels : str, optional
+        Column that holds the true label of a task, null where it is not known; in the same frame.
+    tasks : pyspark.sql.DataFrame, optional
+        A row a task; its task column has the name of that of ``frame``.
+    on_missing : {"drop", "error"}
+        What to do with rows that lack a task, a worker or a label.
+    on_duplicate : {"error", "all"}
+        What to do where a worker votes more than once on a task. Rows of Spark have no order, so none of them is
+        the first or the last.
+    partitions : int, optional
+        Into how many parts the tasks are cut, by default one for about a million votes, which one Python process
+        then sorts in memory. Results do not depend on it.
+    path : str, optional
+        Where to write the blocks as Parquet, from which each pass then reads. By default Spark keeps them in
+        memory, and on disk where that is full.
+    """
+    check_choice("on_missing", on_missing, ("drop", "error"))
+    if on_duplicate in ("first", "last"):
+        raise OptionError(
+            f"on_duplicate={on_duplicate!r} needs an order of the rows, which Spark has not; keep one row a task and "
+            "worker before, or use on_duplicate='all'."
+        )
+    check_choice("on_duplicate", on_duplicate, ("error", "all"))
+    given = {"task": task, "worker": worker, "label": label}
+    roles = {role: find_column(role, frame.columns, name) for role, name in given.items()}
+    parts = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features)
+    names = {f"part_{i}": name for i, name in enumerate(parts)} | ({"truth": true_labels} if true_labels else {})
+    for name in names.values():
+        found = frame.columns if tasks is None else tasks.columns
+        find_column("task", found, name, where="the votes" if tasks is None else "the tasks")
+
+    sets = {"group": [name for name in names if name != "truth"], "truth": ["truth"] if true_labels else []}
+    more = [one for one in sets.values() if one]
+    inside = names if tasks is None else {}
+    votes, rows_read, missing, found = whole_rows(
+        frame, roles | inside, [["worker"], ["label"], *(more if tasks is None else [])]
+    )
+    if missing and on_missing == "error":
+        lacking, count = next(iter(missing.items()))
+        raise InputError(
+            f"{count:,} of {rows_read:,} rows have no {lacking}; fill them in, or set them aside with "
+            "on_missing='drop'."
+        )
+    worker_codes, label_codes = coding_of(found[0], ["worker"]), coding_of(found[1], ["label"])
+    known, of_facts = votes, found[2:]
+    if tasks is not None:
+        known, of_facts = facts_of(tasks, votes, {"task": roles["task"], **names}, more)
+    groups = None
+    if parts:
+        group_codes = coding_of(of_facts[0], sets["group"])
+        groups, known = group_codes.vocabulary, with_codes(known, group_codes, "group")
+    if true_labels:
+        truth_codes = coding_of(of_facts[-1], ["truth"])
+        label_codes = label_codes.within(union(label_codes.vocabulary, truth_codes.vocabulary))
+        known = with_codes(known, truth_codes.within(label_codes.vocabulary), "truth")
+    votes = with_codes(with_codes(known if tasks is None else votes, worker_codes, "worker"), label_codes, "label")
+    if partitions is None:
+        partitions = int(np.clip(worker_codes.counts.sum() // _VOTES_A_PARTITION, 2, _MOST_PARTITIONS))
+    check_count("partitions", partitions, least=1)
+    sizes = {"label": len(label_codes.vocabulary), "group": 1 if groups is None else len(groups)}
+    stored = packed(votes, known if tasks is not None and names else None, partitions, sizes)
+    if path is None:
+        stored = stored.persist()
+    else:
+        with told(f"The blocks could not be written to {path}"):
+            stored.write.parquet(path)
+        stored = frame.sparkSession.read.parquet(path)
+    try:
+        summary = summary_of(stored, sizes["group"])
+        if summary.repeated and on_duplicate == "error":
+            raise InputError(
+                f"{summary.repeated:,} rows repeat the task and worker of another; keep one of each, or count all with "
+                "on_duplicate='all'."
+            )
+    except FaircrowdError:
+        stored.unpersist()
+        raise
+    report = VotesReport(rows_read, missing, summary.repeated, on_missing, on_duplicate)
+    made = SparkVotes(
+        stored=stored,
+        task_type=votes.schema["task"].dataType,
+        no_ids=summary.no_ids,
+        workers=worker_codes.vocabulary,
+        classes=label_codes.vocabulary,
+        groups=groups,
+        true_labels=true_labels,
+        votes_per_worker=worker_codes.counts,
+        tasks_per_group=summary.tasks_per_group,
+        most_votes=summary.most_votes,
+        partitions=partitions,
+        report=report,
+    )
+    for line in made.notes():
+        warn(line, DataWarning)
+    return made

@@ -1,0 +1,1 @@
+"""Votes on disk, streamed."""

@@ -1,0 +1,158 @@
+"""Votes beyond memory: regrouped once on disk, then mapped, so that every model works on them unchanged."""
+
+import os
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from faircrowd._checks import check_choice, warn
+from faircrowd.engines.choose_engine import memory_to_regroup
+from faircrowd.engines.free_memory import free_memory
+from faircrowd.engines.stream.regroup import ROLES, Sorter, opened_sorter, refuse_repeated, write_votes
+from faircrowd.engines.stream.staging import stage
+from faircrowd.errors import DataWarning, FaircrowdError, FileError, InputError
+from faircrowd.storage.scratch import Scratch, clear_left
+from faircrowd.votes.account import VotesReport
+from faircrowd.votes.frames import find_column
+from faircrowd.votes.groups import attach_groups
+from faircrowd.votes.read import check_labels, find_roles
+from faircrowd.votes.readers.files import read_header
+from faircrowd.votes.table import VoteTable
+from faircrowd.votes.vocabulary import Codes, Vocabulary
+
+__all__ = ["read_votes_on_disk"]
+
+_PIECE = 1 << 20
+
+
+def read_votes_on_disk(
+    source: str | os.PathLike[str],
+    *,
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    sensitive_features: str | list[str] | None = None,
+    tasks: str | os.PathLike[str] | None = None,
+    on_duplicate: str = "last",
+    on_missing: str = "drop",
+    delimiter: str | None = None,
+    memory_limit: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> VoteTable:
+    """Read a file of votes of any size; the result equals that of ``read_votes``, bit for bit.
+
+    The votes lie in files that are mapped into memory, so that only what is in use takes space there. What
+    there is one of a task (ids, groups, later posteriors and labels) is held in memory. The files go when the
+    table does, or at the end of the process.
+
+    Parameters
+    ----------
+    source, task, worker, label, on_duplicate, on_missing, delimiter
+        As in :func:`faircrowd.read_votes`; the source is a file.
+    sensitive_features : str or list of str, optional
+        Names of columns of the votes or of ``tasks``.
+    tasks : path, optional
+        A table with a row a task.
+    memory_limit : int, optional
+        Bytes that regrouping may take; by default less than half of the free memory, at most 1.5 GB.
+    folder : path, optional
+        Where the files are made, in a folder of their own; by default where the system has temporary files.
+    """
+    check_choice("on_duplicate", on_duplicate, ("last", "first", "all", "error"))
+    check_choice("on_missing", on_missing, ("drop", "error"))
+    names = read_header(source, delimiter=delimiter)
+    roles = find_roles(names, {"task": task, "worker": worker, "label": label}, str(source))
+    wanted = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features or ())
+    in_votes = tasks is None or set(wanted) <= set(names) - set(read_header(tasks, delimiter=delimiter))
+    own = [find_column("group", names, name, where=str(source)) for name in wanted] if in_votes else []
+    limit = memory_limit or memory_to_regroup(free_memory() // 2)
+    try:
+        clear_left(folder)
+        scratch = Scratch(folder)
+    except OSError as error:
+        raise _no_room(folder, error) from None
+    place = scratch.path
+    try:
+        staged = stage(source, list(dict.fromkeys([*roles.values(), *own])), place, delimiter)
+        with opened_sorter(staged, roles, place, limit) as sorter:
+            table = _regrouped(sorter, place, on_missing=on_missing, on_duplicate=on_duplicate)
+            groups: Any = sorter.distinct([roles["task"], *own]) if own else source
+        for file in place.glob("*.parquet"):
+            file.unlink()
+        pa.default_memory_pool().release_unused()
+        if wanted:
+            table = attach_groups(
+                table, wanted, votes=(groups, roles["task"]), tasks=None if own else tasks, delimiter=delimiter
+            )
+        for line in table.notes():
+            warn(line, DataWarning)
+    except BaseException as error:
+        scratch.remove()
+        if isinstance(error, OSError):
+            raise _no_room(place.parent, error) from None
+        raise
+    weakref.finalize(table.worker, scratch.remove, at_end=True)
+    return table
+
+
+def _no_room(folder: str | os.PathLike[str] | None, error: OSError) -> FileError:
+    where = "The folder for temporary files" if folder is None else folder
+    return FileError(f"{where} cannot be written: {error.strerror or error}; TMPDIR names another one.")
+
+
+def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: str) -> VoteTable:
+    rows, missing, first_missing = sorter.account()
+    if missing and on_missing == "error":
+        name, count = next(iter(missing.items()))
+        raise InputError(
+            f"{count:,} of {rows:,} rows have no {name} (the first is row {first_missing[name] + 1}); "
+            "fill them in, or set them aside with on_missing='drop'."
+        )
+    vocabularies = {role: sorter.encoded(role) for role in ROLES}
+    check_labels(vocabularies["label"], str(sorter.staged.source))
+    # The first of equal pairs stays: the order of rows among them is turned round for the last to do so.
+    last = {"first": "row", "all": "label_code"}.get(on_duplicate, "row DESC")
+    sizes = {role: len(vocabulary) for role, vocabulary in vocabularies.items()}
+    written = write_votes(sorter.sorted_codes(last), place, sizes, keep_all=on_duplicate == "all")
+    if written.repeated and on_duplicate == "error":
+        refuse_repeated(written, vocabularies["task"], vocabularies["worker"])
+    report = VotesReport(
+        rows_read=rows,
+        rows_missing=missing,
+        rows_repeated=written.repeated,
+        on_missing=on_missing,
+        on_duplicate=on_duplicate,
+        tasks_without_votes=tuple(vocabularies["task"].some(np.flatnonzero(written.counts == 0))),
+    )
+    n_votes = int(written.counts.sum())
+    if n_votes != rows - report.rows_aside:
+        raise FaircrowdError(f"{rows - report.rows_aside:,} votes went into the sort and {n_votes:,} came out.")
+    kept = np.flatnonzero(written.counts)
+    (place / "offsets").write_bytes(np.concatenate([[0], np.cumsum(written.counts[kept])]).astype(np.int64).data)
+    worker, workers = _in_use(place / "worker", vocabularies["worker"], written.used["worker"])
+    label, classes = _in_use(place / "label", vocabularies["label"], written.used["label"])
+    tasks = vocabularies["task"] if kept.size == sizes["task"] else vocabularies["task"].take(kept)
+    return VoteTable(tasks, workers, classes, _mapped(place / "offsets", np.int64), worker, label, report=report)
+
+
+def _mapped(path: Path, kind: Any = np.int32) -> NDArray[Any]:
+    """Map a file to be read; as a plain array, which compiled kernels know. An empty file cannot be mapped."""
+    if path.stat().st_size == 0:
+        return np.empty(0, dtype=kind)
+    return np.asarray(np.memmap(path, dtype=kind, mode="r"))
+
+
+def _in_use(path: Path, vocabulary: Vocabulary, used: NDArray[np.bool_]) -> tuple[Codes, Vocabulary]:
+    """Map a file of codes, without the values that no vote has; codes are renumbered in it, a piece at a time."""
+    if used.all():
+        return _mapped(path), vocabulary
+    place = (np.cumsum(used) - 1).astype(np.int32)
+    with path.open("r+b") as file:
+        while (codes := np.fromfile(file, dtype=np.int32, count=_PIECE)).size:
+            file.seek(-codes.nbytes, os.SEEK_CUR)
+            file.write(place[codes].data)
+    return _mapped(path), vocabulary.take(np.flatnonzero(used))

@@ -1,0 +1,1 @@
+"""Any number of classes and groups: a linear program over atoms, certified."""

@@ -1,0 +1,1 @@
+"""The tasks to be labelled, as every solver sees them, wherever they lie."""

@@ -1,0 +1,182 @@
+"""What the solvers are given: posteriors, groups, weights, and what a label gains."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.exact.hashing import task_keys
+from faircrowd.fair.objective import Gain, make_gain
+from faircrowd.fair.tasks.population import Tasks
+from faircrowd.fair.tasks.tally import Tally, add_labels, weigh_labels
+from faircrowd.votes import Vocabulary
+from faircrowd.votes.style import Style
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["Problem"]
+
+_PIECE = 1 << 20
+_MOST_SORTED = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    r"""Tasks to be labelled fairly.
+
+    Attributes
+    ----------
+    posterior : ndarray, shape (n_tasks, n_classes)
+        :math:`P(Y = k)` of each task.
+    group : ndarray of int32, shape (n_tasks,)
+    own : ndarray of int32, shape (n_tasks,)
+        The aggregator's own labels: what "before" and "changed" refer to.
+    weights : ndarray, shape (n_tasks,), or None
+        Sample weights; None for equal ones.
+    log_odds : ndarray, shape (n_tasks,), or None
+        Two classes: orders posteriors that round to 0 or 1.
+    evidence : ndarray, shape (n_tasks,), or None
+        Number of votes; orders tasks of equal posterior.
+    """
+
+    tasks: Vocabulary
+    classes: Vocabulary
+    groups: Vocabulary
+    style: Style
+    posterior: NDArray[np.float64]
+    group: Codes
+    own: Codes
+    weights: NDArray[np.float64] | None = None
+    log_odds: NDArray[np.float64] | None = None
+    evidence: NDArray[np.int64] | None = None
+    ties: str = "first"
+    as_array: bool = False
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.groups)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of tasks of each group."""
+        return np.bincount(self.group, minlength=self.n_groups)
+
+    @property
+    def sorts(self) -> bool:
+        """Whether a sort of a number a task is quick, and takes little memory."""
+        return self.group.size <= _MOST_SORTED
+
+    @property
+    def has_odds(self) -> bool:
+        """Whether log-odds are known."""
+        return self.log_odds is not None
+
+    def reduce(self, kernel: Callable[..., tuple[NDArray[np.int64], ...]], *parameters: Any) -> list[NDArray[np.int64]]:
+        """Add up what a kernel returns for some tasks over all."""
+        total: list[NDArray[np.int64]] = []
+        for tasks in self._pieces():
+            part = kernel(tasks, *parameters)
+            total = [a + b for a, b in zip(total, part, strict=True)] if total else list(part)
+        return total
+
+    def gather(self, kernel: Callable[..., tuple[NDArray[Any], ...]], *parameters: Any) -> list[NDArray[Any]]:
+        """Join what a kernel returns for some tasks over all."""
+        parts = [kernel(tasks, *parameters) for tasks in self._pieces()]
+        return list(parts[0]) if len(parts) == 1 else [np.concatenate(part) for part in zip(*parts, strict=True)]
+
+    def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: Any) -> NDArray[Any]:
+        """Return what a kernel returns, a row a task."""
+        rows: NDArray[Any] | None = None
+        for tasks in self._pieces():
+            part = kernel(tasks, *parameters)
+            if rows is None:
+                if len(part) == self.group.size:
+                    return part
+                rows = np.empty((self.group.size, *part.shape[1:]), part.dtype)
+            rows[tasks.first : tasks.first + len(part)] = part
+        assert rows is not None  # noqa: S101 - there is at least one piece
+        return rows
+
+    def _pieces(self, size: int | None = None) -> Iterator[Tasks]:
+        size = size or _PIECE
+        none = np.empty(0)
+        odds = none if self.log_odds is None else self.log_odds
+        evidence = none.astype(np.int64) if self.evidence is None else self.evidence
+        for first in range(0, max(self.group.size, 1), size):
+            at = slice(first, first + size)
+            yield Tasks(self.posterior[at], self.group[at], self.own[at], odds[at], evidence[at], self.tasks, first)
+
+    def labels(self, codes: Codes) -> Any:
+        """Return labels as an aggregator gives them: a Series named ``agg_label``; an array for an array."""
+        if self.as_array:
+            return np.asarray(codes, dtype=np.int64)
+        return self.style.series({"task": self.tasks}, "agg_label", ("label", self.classes.take(codes)))
+
+    @property
+    def probas(self) -> Any:
+        """The posterior as it came: a frame, or an array."""
+        return self.frame(self.posterior)
+
+    def frame(self, values: NDArray[np.float64]) -> Any:
+        """Return numbers a task and class as an aggregator gives them; an array for an array."""
+        if self.as_array:
+            return values
+        return self.style.frame({"task": self.tasks}, self.classes, values, columns_name="label")
+
+    def ordered(self, rows: NDArray[np.int64], random_state: int, *first: NDArray[Any]) -> NDArray[np.int64]:
+        """Order tasks by the given keys; equal ones by more evidence, then by the seeded hash of their ids."""
+        evidence = np.zeros(rows.size) if self.evidence is None else -self.evidence[rows]
+        hashes = task_keys(self.tasks, rows, random_state)
+        return rows[np.lexsort((self._kinds(rows), hashes, evidence, *reversed(first)))]
+
+    def first(self, rows: NDArray[np.int64], count: int, random_state: int) -> NDArray[np.int64]:
+        """Return the tasks that ``ordered`` puts first, so many of them, by selection."""
+        if count in (0, rows.size):
+            return rows[:count]
+        chosen = []
+        if self.evidence is not None:
+            more, rows = _select(rows, -self.evidence[rows], count)
+            chosen, count = [more], count - more.size
+        lower, rows = _select(rows, task_keys(self.tasks, rows, random_state), count)
+        rows = rows[np.argsort(self._kinds(rows), kind="stable")]
+        return np.concatenate([*chosen, lower, rows[: count - lower.size]])
+
+    def _kinds(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the type of each id where types are mixed: 2 and "2" have one text, and so one hash."""
+        names = [type(value).__name__ for value in self.tasks.some(rows)] if self.tasks.is_mixed else []
+        return np.array(names) if names else np.zeros(rows.size, dtype=np.int8)
+
+    def tally(self, labels: Codes, gain: Gain | None = None) -> Tally:
+        """Count the labels, before and after, a group, and sum what they are worth."""
+        gain = make_gain("accuracy", self.n_classes) if gain is None else gain
+        sums: list[NDArray[np.int64]] = []
+        for tasks in self._pieces():
+            part = add_labels(tasks, labels[tasks.first : tasks.first + _PIECE], self.n_groups, gain)
+            sums = [a + b for a, b in zip(sums, part, strict=True)] if sums else list(part)
+        if self.weights is None:
+            return Tally.of(sums, gain)
+        whole = next(self._pieces(self.group.size))
+        mass, *worth = weigh_labels(whole, labels, self.weights, self.n_groups, gain)
+        return Tally(mass, sums[0], *worth)
+
+    def group_weights(self) -> NDArray[np.float64]:
+        """Weight of each group."""
+        return np.bincount(self.group, weights=self.weights, minlength=self.n_groups).astype(np.float64)
+
+    def rates(self, labels: Codes) -> NDArray[np.float64]:
+        """Share of each class in each group, shape (n_groups, n_classes)."""
+        return self.tally(labels).rates
+
+
+def _select(rows: NDArray[np.int64], keys: NDArray[Any], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows below the key of this rank, and those at it."""
+    cut = np.partition(keys, count - 1)[count - 1]
+    return rows[keys < cut], rows[keys == cut]

@@ -1,0 +1,213 @@
+"""From what users hold to a problem: posteriors, groups and weights, read and checked."""
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd._checks import check_choice, few
+from faircrowd.aggregate.posterior import TIES, choose
+from faircrowd.errors import InputError
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.tasks.row_numbers import RowNumbers
+from faircrowd.votes import Vocabulary
+from faircrowd.votes.encode import encode
+from faircrowd.votes.facts import find_facts, pandas_array
+from faircrowd.votes.frames import column_of, find_column, frame_of, is_frame
+from faircrowd.votes.groups import groups_of
+from faircrowd.votes.lookup import is_missing
+from faircrowd.votes.style import Style
+from faircrowd.votes.vocabulary import Codes, as_objects
+
+__all__ = ["check_groups", "check_posterior", "encode_in_order", "label_codes", "read_posterior"]
+
+_SUM = 1e-6
+
+
+def read_posterior(
+    posterior: Any,
+    sensitive_features: Any,
+    *,
+    sample_weight: Any = None,
+    log_posterior: Any = None,
+    evidence: Any = None,
+    ties: str = "first",
+    one_group_will_do: bool = False,
+) -> Problem:
+    """Check a posterior and its groups and bring them together."""
+    check_choice("ties", ties, TIES)
+    tasks, classes, style, values, as_array = _values(posterior)
+    check_posterior(values, tasks)
+    codes, groups = groups_of(tasks, sensitive_features)
+    if not one_group_will_do:
+        check_groups(groups)
+    log_odds = None
+    if log_posterior is not None:
+        logs = _logarithms(log_posterior, tasks, classes)
+        log_odds = logs[:, 1] - logs[:, 0] if len(classes) == 2 else None
+    return Problem(
+        tasks=tasks,
+        classes=classes,
+        groups=groups,
+        style=style,
+        posterior=values,
+        group=codes,
+        own=choose(values if log_odds is None else np.stack([-log_odds, log_odds], axis=1), ties),
+        weights=_weights(sample_weight, len(tasks)),
+        log_odds=log_odds,
+        evidence=None if evidence is None else _counts(evidence, len(tasks)),
+        ties=ties,
+        as_array=as_array,
+    )
+
+
+def label_codes(problem: Problem, labels: Any) -> Codes:
+    """Return the class of each label, in the order of the problem's tasks."""
+    if isinstance(labels, np.ndarray | list):
+        codes, values = encode(labels if isinstance(labels, np.ndarray) else as_objects(labels))
+        place = problem.classes.code_of(values.values)[codes]
+    else:
+        key, (column,) = find_facts(labels, None, None, None)
+        codes, values = encode(column)
+        row = problem.tasks.code_of(key)
+        place = np.full(len(problem.tasks), -1, dtype=np.int32)
+        place[row[row >= 0]] = problem.classes.code_of(values.values)[codes][row >= 0]
+    if place.shape != problem.group.shape or (place < 0).any():
+        raise InputError("Every task needs a label, one of the classes of the posterior.")
+    return place
+
+
+def check_posterior(values: NDArray[np.float64], tasks: Vocabulary) -> None:
+    """Raise unless each row is a probability distribution."""
+    if values.shape[0] == 0 or values.shape[1] < 2:
+        raise InputError(
+            f"A posterior needs at least one task and two classes; got {values.shape[0]} x {values.shape[1]}."
+        )
+    row = _first_bad(values)
+    if row < 0:
+        return
+    name, bad = few(tasks.some([row])), values[row]
+    if not np.isfinite(bad).all() or (bad < 0).any():
+        wrong = bad[~(np.isfinite(bad) & (bad >= 0))][0]
+        raise InputError(f"The posterior of task {name} holds {wrong}; probabilities are from 0 to 1.")
+    raise InputError(f"The posterior of task {name} sums to {bad.sum():.8g}, not to 1; normalise its row.")
+
+
+def check_groups(groups: Vocabulary) -> None:
+    """Raise unless there are two groups to compare."""
+    if len(groups) < 2:
+        raise InputError(
+            f"Parity compares groups, and all tasks are of group {few(groups.to_list())}; "
+            "give the column that tells them apart."
+        )
+
+
+@numba.njit(cache=True, nogil=True)
+def _first_bad(values: Any) -> int:
+    for i in range(values.shape[0]):
+        total = 0.0
+        for k in range(values.shape[1]):
+            if not values[i, k] >= 0.0:
+                return i
+            total += values[i, k]
+        if not abs(total - 1.0) <= _SUM:
+            return i
+    return -1
+
+
+def _values(posterior: Any) -> tuple[Vocabulary, Vocabulary, Style, NDArray[np.float64], bool]:
+    if is_frame(posterior):
+        frame = frame_of(posterior)
+        if any(map(is_missing, frame.columns)):
+            raise InputError("The posterior has a column without a name; its columns are the classes.")
+        native = frame.to_native()
+        if frame.implementation.is_pandas() and "task" not in frame.columns:
+            tasks = encode_in_order(native.index)
+            classes = Vocabulary.of(native.columns.tolist())
+            style = Style("pandas", {"task": native.index.dtype, "label": native.columns.dtype})
+            return tasks, classes, style, _floats(native.to_numpy()), False
+        key = find_column("task", list(frame.columns), where="the posterior")
+        names = [name for name in frame.columns if name != key]
+        tasks = encode_in_order(column_of(frame, key))
+        return (
+            tasks,
+            Vocabulary.of(names),
+            Style(frame.implementation.value),
+            _floats(frame.select(*names).to_numpy()),
+            False,
+        )
+    values = _floats(posterior)
+    if values.ndim != 2:
+        raise InputError(f"A posterior is a frame or an array of tasks x classes; got shape {values.shape}.")
+    tasks, classes = (RowNumbers(n) for n in values.shape)
+    return tasks, classes, Style(), values, True
+
+
+def encode_in_order(column: Any) -> Vocabulary:
+    """Return ids as a vocabulary in their own order; they must differ and none may be missing."""
+    if hasattr(column, "to_series"):  # the index of a pandas frame
+        column = pandas_array(column)
+    codes, values = encode(column)
+    if codes.size and codes.min() < 0:
+        raise InputError("The posterior has rows without a task id.")
+    if len(values) < codes.size:
+        twice = np.flatnonzero(np.bincount(codes) > 1)
+        raise InputError(
+            f"The posterior has several rows for {few(values.some(twice[:5]), twice.size)}; a task has one."
+        )
+    return values.take(codes)
+
+
+def _floats(values: Any) -> NDArray[np.float64]:
+    try:
+        return np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("A posterior holds numbers only, as many in each row; this one does not.") from None
+
+
+def _logarithms(given: Any, tasks: Vocabulary, classes: Vocabulary) -> NDArray[np.float64]:
+    """Return logarithms in the order of the posterior: a frame goes by task and class, an array by position."""
+    rows, columns, _, logs, _ = _values(given)
+    if logs.shape != (len(tasks), len(classes)):
+        raise InputError(
+            f"log_posterior needs a number for each of {len(tasks):,} tasks and {len(classes)} classes; "
+            f"got {logs.shape[0]:,} x {logs.shape[1]}."
+        )
+    if not np.isfinite(logs.max(axis=1)).all():
+        raise InputError("log_posterior holds NaN, or a task whose classes are all impossible.")
+    if isinstance(rows, RowNumbers) or isinstance(tasks, RowNumbers):
+        return logs
+    row, column = rows.code_of(tasks.values), columns.code_of(classes.values)
+    if min(row.min(), column.min()) < 0:
+        raise InputError("log_posterior must have the tasks and the classes of the posterior.")
+    return logs[np.ix_(row, column)]
+
+
+def _a_task(name: str, given: Any, n_tasks: int) -> NDArray[np.float64]:
+    """Return a finite number a task."""
+    try:
+        numbers = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} holds numbers only, one a task.") from None
+    if numbers.shape != (n_tasks,):
+        raise InputError(f"{name} needs one number for each of the {n_tasks:,} tasks; got shape {numbers.shape}.")
+    if not np.isfinite(numbers).all():
+        raise InputError(f"{name} holds NaN or infinity; give a number for each task.")
+    return numbers
+
+
+def _counts(given: Any, n_tasks: int) -> NDArray[np.int64]:
+    counts = _a_task("evidence", given, n_tasks)
+    if not (abs(counts) < 2**53).all():
+        raise InputError("evidence is a number of votes for each task; one of them is too large for that.")
+    return counts.astype(np.int64)
+
+
+def _weights(given: Any, n_tasks: int) -> NDArray[np.float64] | None:
+    if given is None:
+        return None
+    weights = _a_task("sample_weight", given, n_tasks)
+    if not (weights > 0).all():
+        raise InputError("sample_weight must be positive; leave tasks that should not count out.")
+    return None if (weights == weights[0]).all() else weights

@@ -1,0 +1,159 @@
+"""Labels in numbers: how many there are of each, a group, and what they are worth.
+
+Sums of probabilities and gains are sums of integers (:mod:`faircrowd.exact.units`), so that they are the
+same to the bit wherever the tasks lie; where tasks have weights they are ordinary sums.
+"""
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.exact.units import AT_ONCE, UNIT, carry, from_limbs, to_units, unit_for
+from faircrowd.fair.objective import Gain
+from faircrowd.fair.tasks.population import Tasks
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["Tally", "add_labels", "gain_unit", "weigh_labels"]
+
+
+class Tally(NamedTuple):
+    """Labels in numbers.
+
+    Attributes
+    ----------
+    mass : ndarray, shape (n_groups, n_classes, n_classes)
+        Weight of the tasks of each group, own label and label.
+    tasks : ndarray of int64, of the same shape
+        Number of these tasks.
+    trust : ndarray, shape (2, n_classes)
+        Sum of the posterior of the own labels, and of the labels, by label.
+    beliefs : ndarray, shape (n_classes,)
+        Sum of the posterior of each class; for F1 only.
+    gained : ndarray, shape (2,)
+        What the own labels, and the labels, gain; for a matrix of gains only.
+    """
+
+    mass: NDArray[np.float64]
+    tasks: NDArray[np.int64]
+    trust: NDArray[np.float64]
+    beliefs: NDArray[np.float64]
+    gained: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, sums: list[NDArray[np.int64]], gain: Gain) -> "Tally":
+        """Read what ``add_labels`` added up."""
+        counts, trust, beliefs, gained = sums
+        worth = from_limbs(gained, gain_unit(gain))
+        return cls(counts.astype(np.float64), counts, from_limbs(trust), from_limbs(beliefs), worth)
+
+    @property
+    def rates(self) -> NDArray[np.float64]:
+        """Share of each class in each group."""
+        return np.asarray(self.mass.sum(axis=1) / self.mass.sum(axis=(1, 2))[:, None])
+
+    @property
+    def rates_before(self) -> NDArray[np.float64]:
+        """The same for the own labels."""
+        return np.asarray(self.mass.sum(axis=2) / self.mass.sum(axis=(1, 2))[:, None])
+
+    @property
+    def accuracies(self) -> tuple[float, float]:
+        """Expected accuracy of the own labels and of the labels."""
+        before, after = self.trust.sum(axis=1) / self.mass.sum()
+        return float(before), float(after)
+
+    def gain_of_labels(self, gain: Gain) -> float:
+        """Return what the labels gain, a unit of weight: for F1 that of its last step."""
+        if gain.name != "f1":
+            return self.values(gain)[1]
+        gained = gain.matrix[1, 1] * self.trust[1, 1] + gain.offset[1] * self.mass.sum(axis=(0, 1))[1]
+        return float(gained / self.mass.sum())
+
+    def values(self, gain: Gain) -> tuple[float, float]:
+        """Return the objective of the own labels and of the labels."""
+        if gain.is_accuracy:
+            return self.accuracies
+        if gain.name == "f1":
+            marked = self.mass.sum(axis=(0, 2))[1], self.mass.sum(axis=(0, 1))[1]
+            totals = [float(self.beliefs[1] + count) for count in marked]
+            before, after = (2 * float(p) / n if n > 0 else 0.0 for p, n in zip(self.trust[:, 1], totals, strict=True))
+            return before, after
+        before, after = (float(gained / self.mass.sum()) for gained in self.gained)
+        return before, after
+
+
+def add_labels(tasks: Tasks, labels: Codes, n_groups: int, gain: Gain) -> tuple[NDArray[np.int64], ...]:
+    """Add up the labels of some tasks: counts a group, own label and label; trust, beliefs and gains as limbs."""
+    n_classes = tasks.posterior.shape[1]
+    counts = np.zeros((4, n_groups * n_classes**2), dtype=np.int64)
+    _count(tasks.group, tasks.own, labels, n_classes, counts)
+    trust, beliefs = np.zeros((2, n_classes, 2), dtype=np.int64), np.zeros((n_classes, 2), dtype=np.int64)
+    gained = np.zeros((2, 2), dtype=np.int64)
+    for i, found in enumerate((tasks.own, labels)):
+        _trust(tasks.posterior, found, trust[i])
+        if gain.name == "gains":
+            _gained(tasks.posterior, found, gain.matrix, gain.offset, gain_unit(gain), gained[i : i + 1])
+    if gain.name == "f1":
+        _believe(tasks.posterior, beliefs)
+    return counts.sum(axis=0).reshape(n_groups, n_classes, n_classes), trust, beliefs, gained
+
+
+def gain_unit(gain: Gain) -> float:
+    """Return how many units make a gain of one, if gains are added up as integers of 52 bits."""
+    return unit_for(float(np.abs(gain.matrix).max() + np.abs(gain.offset).max()))
+
+
+def weigh_labels(
+    tasks: Tasks, labels: Codes, weights: NDArray[np.float64], n_groups: int, gain: Gain
+) -> tuple[NDArray[np.float64], ...]:
+    """Return mass, trust, beliefs and gains of labels where tasks have weights."""
+    n_classes = tasks.posterior.shape[1]
+    mass = np.zeros((n_groups, n_classes, n_classes))
+    np.add.at(mass, (tasks.group, tasks.own, labels), weights)
+    trust, gained = np.zeros((2, n_classes)), np.zeros(2)
+    for i, found in enumerate((tasks.own, labels)):
+        of_label = np.take_along_axis(tasks.posterior, found[:, None].astype(np.int64), axis=1)[:, 0]
+        trust[i] = np.bincount(found, weights * of_label, n_classes)
+        worth = (tasks.posterior * gain.matrix.T[found]).sum(axis=1) + gain.offset[found]
+        gained[i] = weights @ worth
+    return mass, trust, weights @ tasks.posterior, gained
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(group: Any, own: Any, labels: Any, n_classes: int, counts: Any) -> None:
+    # Four tables in turn: a task need not wait until the last one is written.
+    for i in range(group.size):
+        counts[i & 3, (group[i] * n_classes + own[i]) * n_classes + labels[i]] += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _trust(posterior: Any, labels: Any, trust: Any) -> None:
+    sums = np.zeros(posterior.shape[1], np.int64)
+    for start in range(0, labels.size, AT_ONCE):
+        for i in range(start, min(start + AT_ONCE, labels.size)):
+            sums[labels[i]] += to_units(posterior[i, labels[i]], UNIT)
+        carry(sums, trust)
+
+
+@numba.njit(cache=True, nogil=True)
+def _believe(posterior: Any, beliefs: Any) -> None:
+    sums = np.zeros(posterior.shape[1], np.int64)
+    for start in range(0, posterior.shape[0], AT_ONCE):
+        for i in range(start, min(start + AT_ONCE, posterior.shape[0])):
+            for k in range(posterior.shape[1]):
+                sums[k] += to_units(posterior[i, k], UNIT)
+        carry(sums, beliefs)
+
+
+@numba.njit(cache=True, nogil=True)
+def _gained(posterior: Any, labels: Any, matrix: Any, offset: Any, unit: float, limbs: Any) -> None:
+    sums = np.zeros(1, np.int64)
+    for start in range(0, labels.size, AT_ONCE):
+        for i in range(start, min(start + AT_ONCE, labels.size)):
+            gain = offset[labels[i]]
+            for k in range(matrix.shape[0]):
+                gain += posterior[i, k] * matrix[k, labels[i]]
+            sums[0] += to_units(gain, unit)
+        carry(sums, limbs)

@@ -1,0 +1,1 @@
+"""Two classes and two groups: exact thresholds."""

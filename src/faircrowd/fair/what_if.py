@@ -1,0 +1,98 @@
+"""What a choice of epsilon would give, for many of them: rates, thresholds, labels changed."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.frontier import Solution, sweep
+from faircrowd.fair.objective import Gain
+from faircrowd.fair.program.dual import prices_of
+from faircrowd.fair.rule import thresholds_of
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.thresholds.integer import best_counts
+from faircrowd.fair.thresholds.relaxed import relaxed_split
+from faircrowd.fair.thresholds.sorted_group import new_cache, value_of
+from faircrowd.fair.thresholds.sorted_solve import sort_groups
+
+__all__ = ["Choice", "choices"]
+
+
+class Choice(NamedTuple):
+    """The labels of one epsilon in numbers.
+
+    Attributes
+    ----------
+    epsilon, gap, accuracy : float
+        The gap allowed, the gap reached, and the expected accuracy.
+    rates : ndarray, shape (n_groups, n_classes)
+    moved : ndarray, shape (n_groups, n_classes, n_classes)
+        Tasks by group, the aggregator's own label and the label; expected numbers where a coin is used.
+    thresholds : ndarray, shape (n_groups,), or None
+        Two classes: the posterior of the second above which a group's task gets it.
+    """
+
+    epsilon: float
+    gap: float
+    accuracy: float
+    rates: NDArray[np.float64]
+    moved: NDArray[np.float64]
+    thresholds: NDArray[np.float64] | None
+
+    @property
+    def changed(self) -> float:
+        """How many labels differ from the aggregator's own."""
+        return float(self.moved.sum() - np.einsum("akk->", self.moved))
+
+
+def choices(problem: Problem, gain: Gain, epsilons: Sequence[float], random_state: int) -> list[Choice]:
+    """Return what each epsilon would give, largest first.
+
+    Two classes and groups, accuracy: the best labels without a coin, from one sort for all. Otherwise the best labels
+    with a coin, from a warm-started sweep.
+    """
+    falling = sorted(epsilons, reverse=True)
+    if problem.n_classes == 2 and problem.n_groups == 2 and gain.is_accuracy and problem.weights is None:
+        return _counted(problem, gain, falling, random_state)
+    return [_of_law(problem, at) for at in sweep(problem, gain, random_state, falling)]
+
+
+def _counted(problem: Problem, gain: Gain, epsilons: Sequence[float], random_state: int) -> list[Choice]:
+    found = sort_groups(problem, gain, random_state)
+    sizes = np.array([side.costs.size for side in found.sides])
+    own = np.array([side.own for side in found.sides])
+    made = []
+    for epsilon in epsilons:
+        counts = np.array(best_counts(*found.sides, epsilon))
+        beta = relaxed_split(found.sides, epsilon).beta
+        prices = prices_of(0.5 * beta * np.array([[1.0, -1.0], [-1.0, 1.0]]), sizes.astype(np.float64))
+        rates = np.stack([1 - counts / sizes, counts / sizes], axis=1)
+        moved = np.zeros((2, 2, 2))
+        moved[:, 0, 1], moved[:, 1, 0] = np.maximum(counts - own, 0), np.maximum(own - counts, 0)
+        moved[:, 1, 1], moved[:, 0, 0] = np.minimum(counts, own), sizes - np.maximum(counts, own)
+        value = found.base + sum(value_of(side, c, new_cache()) for side, c in zip(found.sides, counts, strict=True))
+        thresholds = thresholds_of(prices, gain.matrix, gain.offset)
+        made.append(Choice(epsilon, gap_of(rates), value, rates, moved, thresholds))
+    return made
+
+
+def _of_law(problem: Problem, at: Solution) -> Choice:
+    weights = np.ones(problem.group.size) if problem.weights is None else problem.weights
+    n_groups, n_classes = problem.n_groups, problem.n_classes
+    cell = problem.group.astype(np.int64) * n_classes + problem.own
+
+    def summed(scale: NDArray[np.float64]) -> NDArray[np.float64]:
+        columns = [np.bincount(cell, scale * at.law[:, k], n_groups * n_classes) for k in range(n_classes)]
+        return np.stack(columns, axis=1).astype(np.float64).reshape(n_groups, n_classes, n_classes)
+
+    mass = summed(weights)
+    rates = mass.sum(axis=1) / mass.sum(axis=(1, 2))[:, None]
+    thresholds = None
+    if n_classes == 2:
+        prices = prices_of(at.multipliers, problem.group_weights())
+        thresholds = thresholds_of(prices, at.gain.matrix, at.gain.offset)
+    accuracy = float(weights @ (at.law * problem.posterior).sum(axis=1) / weights.sum())
+    moved = mass if problem.weights is None else summed(np.ones(weights.size))
+    return Choice(at.epsilon, gap_of(rates), accuracy, rates, moved, thresholds)

@@ -1,0 +1,116 @@
+"""Workers for the page and for files."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from faircrowd.audit.workers.worker_audit import LEANS, NO_SIGN, TOO_FEW, WorkerAudit
+from faircrowd.report.charts import funnel_chart
+from faircrowd.report.safe_names import short
+from faircrowd.votes.value_names import value_names
+
+__all__ = ["audited_workers", "worker_facts"]
+
+_MOST_ROWS = 300
+_MOST_DOTS = 1500
+
+
+def audited_workers(audit: WorkerAudit) -> pa.Table:
+    """Return a row a worker: votes by group, own gap with interval, q-value, influence and verdict."""
+    groups, classes = value_names(audit.groups), value_names(audit.classes)
+    judged = audit.judged
+    columns: dict[str, Any] = {"worker": _texts(audit), "votes": audit.votes.sum(axis=1)}
+    for a, name in enumerate(groups):
+        columns[f"votes_{name}"] = audit.votes[:, a]
+    accuracy = audit.accuracy
+    if accuracy is not None:
+        for a, name in enumerate(groups):
+            columns[f"accuracy_{name}_by_{audit.source}"] = _numbers(accuracy[:, a])
+    for name in ("gap", "low", "high", "shrunken", "p_value", "q_value"):
+        columns[name] = _numbers(getattr(judged, name))
+    columns["label"] = [classes[k] if k >= 0 else None for k in judged.label]
+    columns["more_in"] = [groups[a] if a >= 0 else None for a in judged.more]
+    columns["less_in"] = [groups[a] if a >= 0 else None for a in judged.less]
+    columns["influence"] = _numbers(audit.influence.influence)
+    columns["verdict"] = audit.verdict.tolist()
+    return pa.table(columns)
+
+
+def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Return what the page shows of workers: counts of verdicts, a table of the most telling, and the funnel."""
+    groups, classes = value_names(audit.groups), value_names(audit.classes)
+    judged, names = audit.judged, _texts(audit)
+    votes = audit.votes.sum(axis=1)
+    few_groups = len(groups) <= 3
+    influence = np.nan_to_num(audit.influence.influence)
+    rank = {LEANS: 0, NO_SIGN: 1, TOO_FEW: 2}
+    verdict_rank = np.array([rank[str(v)] for v in audit.verdict], dtype=np.int64)
+    order = np.lexsort((np.arange(votes.size), -votes, -np.abs(influence), verdict_rank))
+    rows = []
+    for w in order[:_MOST_ROWS]:
+        how = ""
+        if judged.label[w] >= 0:
+            how = f"label {classes[judged.label[w]]} more in group {groups[judged.more[w]]}"
+        rows.append(
+            {
+                "worker": names[w],
+                "votes": int(votes[w]),
+                "by_group": " / ".join(f"{n:,}" for n in audit.votes[w]) if few_groups else "",
+                "gap": _or_none(judged.gap[w]),
+                "low": _or_none(judged.low[w]),
+                "high": _or_none(judged.high[w]),
+                "q": _or_none(judged.q_value[w]),
+                "influence": _or_none(audit.influence.influence[w]),
+                "how": how if str(audit.verdict[w]) == LEANS else "",
+                "verdict": str(audit.verdict[w]),
+            }
+        )
+    known = np.flatnonzero(~np.isnan(judged.gap) & (votes > 0))
+    known = known[np.lexsort((judged.gap[known], votes[known]))][:: max(-(-known.size // _MOST_DOTS), 1)]
+    dots = [
+        {
+            "worker": short(names[w], 60),
+            "votes": int(votes[w]),
+            "place": float(place),
+            "gap": float(judged.gap[w]),
+            "low": float(judged.low[w]),
+            "high": float(judged.high[w]),
+            "verdict": str(audit.verdict[w]),
+        }
+        for w, place in zip(known, _side_by_side(votes[known]), strict=True)
+    ]
+    counts = {name: int((audit.verdict == name).sum()) for name in (LEANS, NO_SIGN, TOO_FEW)}
+    facts = {
+        "total": int(votes.size),
+        "rows": rows,
+        "counts": counts,
+        "basis": audit.basis,
+        "source": audit.source,
+        "confidence": audit.confidence,
+        "tolerance": audit.tolerance,
+        "dots": len(dots),
+        "groups": groups if few_groups else [],
+    }
+    return facts, funnel_chart(dots, (LEANS, NO_SIGN, TOO_FEW)) if dots else None
+
+
+def _side_by_side(votes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return rising numbers, equal ones spread over less than one, so that dots do not hide each other."""
+    _, first, sizes = np.unique(votes, return_index=True, return_counts=True)
+    place = (np.arange(votes.size) - np.repeat(first, sizes) + 0.5) / np.repeat(sizes, sizes)
+    return np.asarray(votes + 0.7 * (place - 0.5))
+
+
+def _texts(audit: WorkerAudit) -> list[str]:
+    return value_names(audit.workers)
+
+
+def _numbers(values: Any) -> Any:
+    """Return numbers as a column; what is not known is empty."""
+    return pa.array(values, from_pandas=True)
+
+
+def _or_none(value: Any) -> float | None:
+    return None if np.isnan(value) else float(value)

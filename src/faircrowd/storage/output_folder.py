@@ -1,0 +1,190 @@
+"""Output files: whole or not at all, and safe to open in a spreadsheet."""
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from faircrowd._checks import check_path, few
+from faircrowd.errors import FileError
+from faircrowd.storage.publish import publish
+from faircrowd.storage.scratch import HIDDEN, Scratch, clear_left, uninterrupted
+
+__all__ = ["OutputFolder", "written"]
+
+written: list[Path] = []
+"""Folders that have got their files in this process, for whoever must say so when it is interrupted."""
+_FORMULA = r"^[=+\-@\t\r\n]"
+_NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+
+
+class OutputFolder:
+    """Write several files into a folder; they appear together at the end, or, after an error, not at all.
+
+    A process that is killed leaves the old files or the new ones (see :func:`faircrowd.storage.publish.publish`), and
+    perhaps a folder that begins with ``.faircrowd-``, in this folder or beside it; the next run removes it and warns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     with OutputFolder(f"{place}/run") as folder:
+    ...         folder.write_json("summary.json", {"tasks": 3})
+    ...     print(Path(place, "run", "summary.json").read_text().strip())
+    {"tasks": 3}
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._pending: dict[str, Path] = {}
+        self._stale: set[str] = set()
+        self._scratch: Scratch | None = None
+
+    def __enter__(self) -> Self:
+        self._made: list[Path] = []
+        check_path(self.path)
+        try:
+            if self.path.exists() and not self.path.is_dir():
+                raise FileError(f"{self.path} is a file; name a folder for the output.")
+            for folder in (*reversed(self.path.parents), self.path):
+                if not folder.exists():
+                    folder.mkdir()
+                    self._made.insert(0, folder)
+            for place in (self.path, self.path.resolve().parent):
+                clear_left(place, HIDDEN)
+            self._scratch = Scratch(self.path, HIDDEN)
+            self._files = self._scratch.path / "files"
+            self._files.mkdir()
+        except BaseException as error:
+            if self._scratch is not None:
+                self._scratch.remove()
+            self._remove_made()
+            if isinstance(error, OSError):
+                raise self._failed(error) from None
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with uninterrupted():
+            try:
+                if error is None:
+                    self._publish()
+            except OSError as problem:
+                error = problem
+            finally:
+                if self._scratch is not None:
+                    self._scratch.remove()
+                if error is not None:
+                    self._remove_made()
+        if isinstance(error, OSError):
+            raise self._failed(error) from None
+
+    def _publish(self) -> None:
+        for name, path in self._pending.items():
+            if path.is_file() and (self.path / name).is_dir():
+                raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
+        publish(self._files, self.path, self._pending, self._stale, HIDDEN)
+        written.append(self.path)
+
+    def _remove_made(self) -> None:
+        for folder in self._made:
+            with contextlib.suppress(OSError):  # someone else may have put a file there
+                folder.rmdir()
+
+    def _failed(self, error: OSError) -> FileError:
+        why = re.sub(r"^.*\[errno \d+\] ", "", error.strerror or str(error), flags=re.DOTALL)  # as Arrow has it
+        return FileError(f"{self.path} cannot be written: {why}.")
+
+    def forget(self, *names: str) -> None:
+        """Remove these files and folders of an older run when the new ones appear, unless they are among them."""
+        self._stale.update(names)
+
+    def write_json(self, name: str, value: Any) -> None:
+        """Write a value as JSON; a small one on one line."""
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        if len(text) > 100:
+            text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+        self.write_text(name, text + "\n")
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text as it is."""
+        self._new(name).write_text(text, encoding="utf-8")
+
+    def write_bytes(self, name: str, content: bytes) -> None:
+        """Write bytes as they are."""
+        self._new(name).write_bytes(content)
+
+    def write_csv(self, name: str, tables: pa.Table | Iterable[pa.Table]) -> None:
+        """Write a table as CSV, or several of the same columns as one, each when its turn comes.
+
+        A text that a spreadsheet would run as a formula gets a leading apostrophe.
+        """
+        writer: Any = None
+        path = self._new(name)
+        try:
+            for table in [tables] if isinstance(tables, pa.Table) else tables:
+                safe = _safe(table)
+                if writer is None:
+                    writer = pa.csv.CSVWriter(path, safe.schema)
+                writer.write_table(safe)
+        finally:
+            if writer is not None:
+                writer.close()
+
+    def new_folder(self, name: str) -> Path:
+        """Return where someone else is to write a folder; it appears with the files, in place of an old one.
+
+        Executors of Spark may be of another user: they may pass through the folder where all waits.
+        """
+        assert self._scratch is not None  # noqa: S101 - the folder is open
+        self._scratch.path.chmod(0o711)
+        return self._new(name)
+
+    @property
+    def names(self) -> list[str]:
+        """The files and folders written so far."""
+        return list(self._pending)
+
+    def waiting(self, name: str) -> Path:
+        """Return where a file that was written lies until all appear."""
+        return self._pending[name]
+
+    def hashes(self) -> dict[str, str]:
+        """Return the SHA-256 of each file written so far."""
+        found = {}
+        for name, path in self._pending.items():
+            with path.open("rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        return found
+
+    def _new(self, name: str) -> Path:
+        if Path(name).name != name or name in ("", ".."):
+            raise FileError(f"{few([name])} is no name for a file in {self.path}.")
+        self._pending[name] = self._files / name
+        return self._pending[name]
+
+
+def _safe(table: pa.Table) -> pa.Table:
+    names = [_neutralised(pa.chunked_array([[name]]))[0].as_py() for name in table.column_names]
+    return pa.table([_neutralised(column) for column in table.columns], names=names)
+
+
+def _neutralised(column: Any) -> Any:
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    risky = pc.and_not(pc.match_substring_regex(column, _FORMULA), pc.match_substring_regex(column, _NUMBER))
+    return pc.if_else(
+        risky, pc.binary_join_element_wise(pa.scalar("'", column.type), column, pa.scalar("", column.type)), column
+    )

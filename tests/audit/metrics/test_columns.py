@@ -1,0 +1,226 @@
+"""Columns as codes: what is taken for what, what is refused and in which words, and rows that are counted."""
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from faircrowd._checks import LARGEST
+from faircrowd.audit import by_group, equal_opportunity_difference, equalized_odds_difference
+from faircrowd.audit.metrics.by_group import shown, style_of
+from faircrowd.audit.metrics.columns import check_length, cross, read_features, read_labels, read_weights, warn_of_order
+from faircrowd.audit.metrics.group_rates import Shares, differences, divide, ratios
+from faircrowd.audit.metrics.sample import _positive, _shared, read_sample, tally
+from faircrowd.errors import DataWarning, InputError
+from faircrowd.votes import Vocabulary
+
+
+def coded(found: tuple[np.ndarray, Vocabulary]) -> tuple[list[int], list[Any]]:
+    return found[0].tolist(), found[1].to_list()
+
+
+@pytest.mark.parametrize(
+    ("values", "codes", "classes"),
+    [
+        (["b", "a", "b"], [1, 0, 1], ["a", "b"]),
+        ([1, True, 0, 1.0], [1, 1, 0, 1], [0, 1]),
+        (np.array([2, 1.0, False], dtype=object), [2, 1, 0], [0, 1, 2]),
+        (np.array([[2], [1]]), [1, 0], [1, 2]),
+        (pd.DataFrame({"y": ["b", "a"]}), [1, 0], ["a", "b"]),
+        (pl.DataFrame({"y": [3, 2]}), [1, 0], [2, 3]),
+        (pa.array(["b", "a"]), [1, 0], ["a", "b"]),
+        (range(2), [0, 1], [0, 1]),
+    ],
+)
+def test_labels_are_coded(values: Any, codes: list[int], classes: list[Any]) -> None:
+    assert coded(read_labels(values, "y")) == (codes, classes)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "y is empty; give a label a row"),
+        (["a", None, None], "y is missing in 2 of 3 rows, first in row 1; fill it in, or leave these rows out"),
+        (np.zeros((2, 2)), r"y must be one column, a value a row; got shape \(2, 2\)"),
+        (np.zeros((1, 1, 1)), r"got shape \(1, 1, 1\)"),
+        (5, "y must be one column, a value a row; got 5"),
+        ("ab", "got 'ab'"),
+        (pd.DataFrame({"a": [1], "b": [2]}), "got 2 columns"),
+    ],
+)
+def test_labels_that_are_none(values: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_labels(values, "y")
+
+
+def test_truths_may_lack() -> None:
+    assert coded(read_labels(["a", None], "y", may_lack=True)) == ([0, -1], ["a"])
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        {"x": ["b", "a", "b"], "y": [2, 2, 1]},
+        pd.DataFrame({"x": ["b", "a", "b"], "y": [2, 2, 1]}),
+        np.array([["b", 2], ["a", 2], ["b", 1]], dtype=object),
+    ],
+    ids=["dict", "frame", "array"],
+)
+def test_several_features_are_pairs(features: Any) -> None:
+    assert coded(read_features(features, "groups", 3)) == ([2, 0, 1], [("a", 2), ("b", 1), ("b", 2)])
+
+
+def test_features_that_are_none() -> None:
+    assert coded(read_features(["b", "a"], "groups", 2)) == ([1, 0], ["a", "b"])
+    assert coded(read_features({"x": ["b", "a"]}, "groups", 2)) == ([1, 0], ["a", "b"])
+    with pytest.raises(InputError, match=r"groups\['x'\] must be one column, a value a row; got 5"):
+        read_features({"x": 5}, "groups", 2)
+    with pytest.raises(InputError, match=r"groups has no column\."):
+        read_features({}, "groups", 2)
+    with pytest.raises(InputError, match="groups has 2 rows and y_pred has 1,000; they go by row"):
+        read_features({"x": ["a", "b"]}, "groups", 1000)
+    with pytest.raises(InputError, match="groups is missing in 1 of 2 rows, first in row 1"):
+        read_features({"x": ["a", "b"], "y": [1, None]}, "groups", 2)
+    with pytest.raises(InputError, match="groups must be a column, a value a row; got 5"):
+        check_length(5, "groups", 2)
+
+
+def test_pairs_are_numbered_in_order() -> None:
+    pair, left, right = cross(np.array([2, 0, 2, 1], dtype=np.int32), np.array([1, 2, 0, 2], dtype=np.int32), 3)
+    assert (pair.tolist(), left.tolist(), right.tolist()) == ([3, 0, 2, 1], [0, 1, 2, 2], [2, 2, 0, 1])
+
+
+def test_weights() -> None:
+    assert read_weights(None, 3) is None
+    assert read_weights([0, 1, LARGEST], 3).tolist() == [0, 1, LARGEST]
+    assert read_weights(np.array([[1], [2]]), 2).tolist() == [1, 2]
+    for bad in (-0.5, np.nan, np.inf, 2 * LARGEST):
+        with pytest.raises(InputError, match=re.escape(f"sample_weight holds {bad} in row 1; weights are numbers")):
+            read_weights([1, bad, bad], 3)
+    for bad in (["x", "y"], [{}, {}], [[1, 2], [3, 4]]):
+        with pytest.raises(InputError, match="sample_weight must be one number a row"):
+            read_weights(bad, 2)
+    with pytest.raises(InputError, match="All of sample_weight is 0; some row must count"):
+        read_weights([0, 0], 2)
+    with pytest.raises(InputError, match="sample_weight has 1 rows and y_pred has 2"):
+        read_weights([1], 2)
+
+
+def test_an_index_in_another_order_is_said() -> None:
+    given = pd.Series([1, 0, 1], index=list("xyz"))
+    with pytest.warns(DataWarning, match="y_pred and truth have the same index in another order") as said:
+        warn_of_order(given, plain=[1, 2, 3], same=given, other=given.set_axis(list("xyw")), truth=given[::-1])
+    assert "bring truth into the order of y_pred with .loc[y_pred.index]" in str(said[0].message)
+    assert len(said) == 1
+    twice = given.set_axis(list("xxy"))
+    levels = given.set_axis(pd.MultiIndex.from_tuples([("x", 1), ("y", 1), ("z", 1)]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_order(twice, truth=twice[::-1])
+        warn_of_order([1, 0, 1], truth=given)
+        warn_of_order(levels, truth=given)
+        warn_of_order(given, truth=None)
+
+
+def test_tallies() -> None:
+    first, second = np.array([0, 2, 2, 0]), np.array([1, 0, 0, 1])
+    assert tally((first, 3), (second, 2)).tolist() == [[0, 2], [0, 0], [2, 0]]
+    assert tally((first, 3), (second, 2), weights=np.array([1, 2, 0.5, 4])).tolist() == [[0, 5], [0, 0], [2.5, 0]]
+    assert tally((first, 4)).tolist() == [2, 0, 2, 0]
+
+
+def test_classes_of_labels_and_truths() -> None:
+    classes, own, theirs = _shared(Vocabulary.of(["b", "d"]), Vocabulary.of(["a", "b", "c"]))
+    assert (classes.to_list(), own.tolist(), theirs.tolist()) == (["a", "b", "c", "d"], [1, 3], [0, 1, 2])
+    classes, own, theirs = _shared(Vocabulary.of([0, 1]), Vocabulary.of(["1"]))
+    assert (classes.to_list(), own.tolist(), theirs.tolist()) == ([0, 1], [0, 1], [1])
+
+
+@pytest.mark.parametrize(
+    ("values", "classes", "positive"),
+    [
+        ([0], [0, 1], 1),
+        ([-1], [-1, 1], 1),
+        ([False], [False, True], 1),
+        ([1], [1], 0),
+        ([0, 1], [0, 1], 1),
+        ([1, 2], [1, 2], 0),
+        ([0, 1, 2], [0, 1, 2], None),
+        ([2], [2], None),
+        (["no", "yes"], ["no", "yes"], None),
+    ],
+)
+def test_the_class_1_of_binary_labels(values: list[Any], classes: list[Any], positive: int | None) -> None:
+    found, place = _positive(Vocabulary.of(values))
+    assert (found.to_list(), place) == (classes, positive)
+
+
+def test_a_sample_is_read() -> None:
+    sample = read_sample(["b", "a"], ["x", "y"], y_true=["c", None], sample_weight=[1, 2], truth_may_lack=True)
+    assert sample.classes.to_list() == ["a", "b", "c"]
+    assert (sample.label.tolist(), sample.truth.tolist(), sample.weights.tolist()) == ([1, 0], [2, -1], [1, 2])
+    with pytest.raises(InputError, match="y_true is missing in 1 of 2 rows"):
+        read_sample(["b", "a"], ["x", "y"], y_true=["c", None])
+    with pytest.raises(InputError, match="All rows of group 'y' have weight 0; leave them out"):
+        read_sample(["b", "a", "a"], ["x", "y", "y"], sample_weight=[1, 0, 0])
+
+
+def test_differences_and_ratios_of_rates() -> None:
+    part, whole = np.array([[1.0, 0.0, 2.0], [3.0, 0.0, 0.0]]), np.array([[4.0, 4.0, 2.0], [4.0, 4.0, 0.0]])
+    assert divide(part, whole, 9.0).tolist() == [[0.25, 0, 1], [0.75, 0, 9]]
+    named, binary = Shares(part, whole, False), Shares(part, whole, True)
+    np.testing.assert_array_equal(named.by_group(), [[0.25, 0, 1], [0.75, 0, np.nan]])
+    np.testing.assert_array_equal(binary.by_group(), [[0.25, 0, 1], [0.75, 0, 0]])
+    assert named.overall().tolist() == [0.5, 0, 1]
+    assert differences(named, "between_groups").tolist() == [0.5, 0, 0]
+    assert differences(binary, "between_groups").tolist() == [0.5, 0, 1]
+    assert differences(named, "to_overall").tolist() == [0.25, 0, 0]
+    np.testing.assert_array_equal(ratios(named, "between_groups"), [1 / 3, np.nan, 1])
+    np.testing.assert_array_equal(ratios(binary, "between_groups"), [1 / 3, np.nan, 0])
+    np.testing.assert_array_equal(ratios(named, "to_overall"), [0.5, np.nan, 1])
+    assert Shares(np.zeros((2, 1)), np.zeros((2, 1)), False).overall().tolist() == [0]
+
+
+def test_groups_without_rows_of_a_true_class_are_counted() -> None:
+    truth, group = ["y", "n", "m", "n", "n"], ["a", "a", "a", "b", "c"]
+    words = r"Group 'b' has no row of true label 'm' \(and 3 more such pairs\); its rate is left out"
+    with pytest.warns(DataWarning, match=words):
+        assert equal_opportunity_difference(truth, truth, sensitive_features=group) == 0
+    with pytest.warns(DataWarning, match="Group 'b' has no row of true label 1; its rate counts as 0, as in fairlearn"):
+        assert equalized_odds_difference([1, 0, 0], [1, 0, 0], sensitive_features=["a", "a", "b"]) == 1
+    assert equalized_odds_difference([1, 1], [1, 1], sensitive_features=["a", "b"]) == 0
+
+
+def test_kinds_of_frames_and_of_values() -> None:
+    for given, kind in (
+        ([1, pd.Series([1])], pd.DataFrame),
+        ([pl.Series([1]), pd.Series([1])], pl.DataFrame),
+        ([None, pa.chunked_array([[1]])], pa.Table),
+        ([[1], None], pd.DataFrame),
+    ):
+        assert isinstance(style_of(*given).columns({"x": [1]}), kind)
+    assert shown(Vocabulary.of(["a", "b"])) == ["a", "b"]
+    assert shown(Vocabulary.of([3, 4]), np.array([1, 0, 1])) == [4, 3, 4]
+    frame = by_group([1, 0, 0], sensitive_features=list("aab"), y_true=[1, 1, 0], sample_weight=[1, 2, 4])
+    np.testing.assert_equal(
+        frame.to_dict("list"),
+        {
+            "group": ["a", "b"],
+            "count": [2, 1],
+            "weight": [3.0, 4.0],
+            "rate_0": [2 / 3, 1.0],
+            "rate_1": [1 / 3, 0.0],
+            "known": [2, 1],
+            "unknown": [0, 0],
+            "accuracy": [1 / 3, 1.0],
+            "positives": [2, 0],
+            "tpr": [1 / 3, np.nan],
+            "negatives": [0, 1],
+            "fpr": [np.nan, 0.0],
+        },
+    )

@@ -1,0 +1,170 @@
+"""What executors run, called here: kernels over packed blocks give the bits that memory gives. No Java is needed."""
+
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from crowds import simulated
+from engines.spark.spark_kernels import even_tasks, number_and_group, times
+from faircrowd import read_votes
+from faircrowd.aggregate.kernels.class_count import classes_token
+from faircrowd.aggregate.kernels.vote_counts import _majority_agreement
+from faircrowd.engines.local import LocalEngine
+from faircrowd.engines.spark.blocks import SEVERAL, Named, View, from_stream, pack, pieces
+from faircrowd.engines.spark.packing import _summarise
+from faircrowd.engines.spark.passes import COUNTS, add_sums, gather_rows, join_sums, make_rows, sum_rows
+from faircrowd.errors import InputError
+
+CROWD = simulated(n_tasks=60, n_workers=7, seed=5)
+TABLE = read_votes(CROWD.votes, sensitive_features=CROWD.groups)
+OF_VOTE = np.repeat(np.arange(TABLE.n_tasks), TABLE.votes_per_task)
+SIZES = {"label": TABLE.n_classes, "group": 2}
+VIEW = View(by_group=True, with_gold=True, with_ids=True, votes=40)
+
+
+def rows(seed: int = 0) -> Any:
+    """Votes as Spark holds them before they are packed: ids of tasks, and codes, in any order."""
+    order = np.random.default_rng(seed).permutation(OF_VOTE.size)
+    assert TABLE.group is not None
+    codes = {"worker": TABLE.worker, "label": TABLE.label, "group": TABLE.group[OF_VOTE]}
+    ids = pa.array([f"t{task}" for task in OF_VOTE[order]])
+    return pa.table({"task": ids, **{name: pa.array(values[order]) for name, values in codes.items()}})
+
+
+def packed(table: Any) -> list[Any]:
+    with patch("faircrowd.engines.spark.blocks._VOTES_A_ROW", 30):
+        return list(pack(table.to_batches(max_chunksize=50), sizes=SIZES))
+
+
+def parted() -> list[list[Any]]:
+    """Blocks of two partitions."""
+    table = rows()
+    first = pa.array([int(task[1:]) < 25 for task in table.column("task").to_pylist()])
+    return [packed(table.filter(first)), packed(table.filter(pa.compute.invert(first)))]
+
+
+def test_sums_of_partitions_are_those_of_memory() -> None:
+    asked = classes_token(TABLE.n_classes), np.ones(TABLE.n_workers), False
+    wanted = LocalEngine(TABLE).reduce(_majority_agreement, *asked)
+    kernel = Named.of(_majority_agreement)
+    view = VIEW._replace(with_ids=False, with_gold=False, by_group=False)
+    found = [
+        batch
+        for blocks in parted()
+        for batch in sum_rows(blocks, kernel=kernel, parameters=asked, view=view, n_groups=2)
+    ]
+    found = list(join_sums(found, sizes=[2, *(part.size for part in wanted)]))
+    tasks, total = np.zeros(2, dtype=np.int64), [np.zeros_like(part) for part in wanted]
+    for batch in found:
+        add_sums(batch, tasks, total)
+    np.testing.assert_array_equal(tasks, np.bincount(TABLE.group))
+    for here, there in zip(total, wanted, strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+def test_sums_of_few_cells_travel_as_cells() -> None:
+    sparse = np.zeros(9, dtype=np.int64)
+    sparse[[2, 7]] = 5, -1
+    kernel = Named(__name__, "_of_one_cell")
+    view = VIEW._replace(with_ids=False)
+    (batch,) = sum_rows(parted()[0], kernel=kernel, parameters=(9,), view=view, n_groups=2)
+    cells = np.frombuffer(batch.column("cells")[1].as_py(), np.int64)
+    assert cells.tolist() == [4]
+    total = [sparse.copy()]
+    add_sums(batch, np.zeros(2, dtype=np.int64), total)
+    sparse[4] += 25
+    assert total[0].tolist() == sparse.tolist()
+
+
+def _of_one_cell(block: Any, size: int) -> tuple[Any, ...]:
+    made = np.zeros(size, dtype=np.int64)
+    made[4] = block.offsets.size - 1
+    return (made,)
+
+
+def test_arrays_are_gathered_block_by_block_up_to_a_size() -> None:
+    asked: dict[str, Any] = {"kernel": Named.of(even_tasks), "parameters": (), "view": VIEW, "n_groups": 2}
+    found = list(gather_rows(parted()[1], most=10_000, **asked))
+    assert len(found) > 1
+    parts = [dict(zip(*(batch.column(name).to_pylist() for name in ("array", "part")), strict=True)) for batch in found]
+    numbers = np.concatenate([np.frombuffer(part[0], np.int64) for part in parts])
+    votes = np.concatenate([np.frombuffer(part[1], np.int64) for part in parts])
+    assert sorted(numbers) == list(range(26, 60, 2))
+    np.testing.assert_array_equal(votes, TABLE.votes_per_task[numbers])
+    assert sum(np.frombuffer(part[COUNTS], np.int64).sum() for part in parts) == 35
+    with pytest.raises(InputError, match="even_tasks returns more than 0 MB to the driver"):
+        list(gather_rows(parted()[1], most=100, **asked))
+
+
+@pytest.mark.parametrize("names", [("number", "of"), ("both",)])
+def test_a_row_a_task(names: tuple[str, ...]) -> None:
+    steps = (Named.of(number_and_group), ()), (Named.of(times), (2,))
+    made = pa.Table.from_batches(make_rows(parted()[0], steps=steps, view=VIEW, ids=True, names=names))
+    assert TABLE.group is not None
+    for row in made.to_pylist():
+        number = int(row["task"][1:])
+        assert row["group"] == TABLE.group[number]
+        assert [row[name] for name in names] == (
+            [2 * number, 2 * row["group"]] if len(names) == 2 else [[2 * number, 2 * row["group"]]]
+        )
+    assert made.num_rows == 25
+
+
+def test_one_number_a_task() -> None:
+    made = pa.Table.from_batches(
+        make_rows(parted()[0], steps=((Named(__name__, "_votes"), ()),), view=VIEW, ids=False, names=("votes",))
+    )
+    numbers = [int(task[1:]) for task in made.column("task").to_pylist()]
+    np.testing.assert_array_equal(made.column("votes"), TABLE.votes_per_task[numbers])
+
+
+def _votes(block: Any) -> Any:
+    return np.diff(block.offsets)
+
+
+def test_new_codes_stand_in_for_those_packed() -> None:
+    last = TABLE.n_classes - 1, 1, TABLE.n_workers - 1
+    label, group, worker = (np.arange(code, -1, -1, dtype=np.int32) for code in last)
+    view = VIEW._replace(label=label, group=group, worker=worker)
+    plain, other = (list(pieces(packed(rows()), each)) for each in (VIEW, view))
+    for a, b in zip(plain, other, strict=True):
+        np.testing.assert_array_equal(b.block.label, last[0] - a.block.label)
+        np.testing.assert_array_equal(b.block.worker, last[2] - a.block.worker)
+        np.testing.assert_array_equal(b.group, last[1] - a.group)
+        assert (b.block.gold == -1).all()
+
+
+def test_facts_that_lack_or_clash_are_counted_and_named() -> None:
+    table = pa.table({
+        "task": ["a", "a", "b", "b", "c", "c", "d"],
+        "worker": pa.array([0, 1, 0, 0, 1, 2, 2], pa.int32()),
+        "label": pa.array([0, 1, 1, 0, 1, 1, 0], pa.int32()),
+        "group": pa.array([0, 1, 1, 1, None, None, 0], pa.int32()),
+        "truth": pa.array([1, None, 0, 1, None, None, None], pa.int32()),
+    })  # fmt: skip
+    blocks = list(pack(table.to_batches(), sizes=SIZES))
+    (piece,) = pieces(blocks, VIEW)
+    assert piece.ids is not None
+    assert piece.ids.to_list() == ["a", "b", "c", "d"]
+    assert piece.group.tolist() == [SEVERAL, 1, -1, 0]
+    assert piece.block.gold.tolist() == [1, SEVERAL, -1, -1]
+    assert piece.block.label.tolist() == [0, 1, 0, 1, 1, 1, 0]  # the votes of b's one worker are in order
+    (row,) = (batch.to_pylist()[0] for batch in _summarise(blocks, n_groups=2))
+    # Tasks a group, several groups, no group, several truths, repeated votes, the most votes of a task.
+    assert np.frombuffer(row["counts"], np.int64).tolist() == [1, 1, 1, 1, 1, 1, 2]
+    assert from_stream(row["no_group"]).to_pylist() == ["a"]
+    assert from_stream(row["no_truth"]).to_pylist() == ["b"]
+
+
+def test_nothing_is_packed_of_an_empty_partition_and_a_task_is_never_cut() -> None:
+    assert packed(rows().slice(0, 0)) == []
+    table = pa.table({
+        "task": ["a"] * 100 + ["b"],
+        "worker": pa.array([*range(100), 0], pa.int32()),
+        "label": pa.array([0, 1] * 50 + [1], pa.int32()),
+    })  # fmt: skip
+    found = [np.diff(piece.block.offsets).tolist() for piece in pieces(packed(table), VIEW)]
+    assert found == [[100], [1]]
