@@ -9,7 +9,8 @@ import pytest
 
 from faircrowd import make_fair
 from faircrowd.errors import InputError
-from faircrowd.fair.certificate import Certificate, certify, gap_of
+from faircrowd.fair.certificate import Certificate, certify
+from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.votes import Vocabulary

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from fair import optima
 from faircrowd import make_fair
 from faircrowd.fair.objective import make_gain
-from faircrowd.fair.solve import _solve_program, _solve_thresholds
+from faircrowd.fair.program.solve import solve_program
 from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.fair.thresholds.solve import solve_thresholds
 from strategies import examples
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.25, 1 / 3, 0.5)
@@ -383,13 +384,13 @@ def test_costs_of_errors_are_accuracy_by_another_scale(case: Case, shift: float,
 def test_two_classes_by_the_general_path(case: Case) -> None:
     problem = read_posterior(case.posterior, case.group, sample_weight=case.weights)
     gain = make_gain("accuracy", 2)
-    special = _solve_thresholds(problem, gain, case.epsilon, "randomized", 0)
-    general = _solve_program(problem, gain, case.epsilon, "randomized", 0, strict=False)
+    special = solve_thresholds(problem, gain, case.epsilon, "randomized", 0)
+    general = solve_program(problem, gain, case.epsilon, "randomized", 0, strict=False)
     assert general.bound == pytest.approx(special.bound, abs=1e-9)
     assert case.worth(general.probabilities) == pytest.approx(case.worth(special.probabilities), abs=1e-9)
     if case.weights is None:
-        exact = _solve_thresholds(problem, gain, case.epsilon, "deterministic", 0)
-        strict = _solve_program(problem, gain, case.epsilon, "deterministic", 0, strict=True)
+        exact = solve_thresholds(problem, gain, case.epsilon, "deterministic", 0)
+        strict = solve_program(problem, gain, case.epsilon, "deterministic", 0, strict=True)
         values = [case.worth(np.eye(2)[solved.labels]) for solved in (exact, strict)]
         assert values[0] == pytest.approx(values[1], abs=1e-9)
 
@@ -402,8 +403,8 @@ def test_many_tasks_of_two_classes_by_the_general_path(epsilon: float) -> None:
     p = rng.beta(1 + group, 2 - group)
     problem = read_posterior(np.stack([1 - p, p], axis=1), group)
     gain = make_gain("accuracy", 2)
-    special = _solve_thresholds(problem, gain, epsilon, "randomized", 0)
-    general = _solve_program(problem, gain, epsilon, "randomized", 0, strict=False)
+    special = solve_thresholds(problem, gain, epsilon, "randomized", 0)
+    general = solve_program(problem, gain, epsilon, "randomized", 0, strict=False)
     assert general.solver.startswith("smoothed dual")
     assert general.bound == pytest.approx(special.bound, abs=1e-9)
     prices = [solved.multipliers[:, 1] - solved.multipliers[:, 0] for solved in (special, general)]

@@ -16,8 +16,9 @@ from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.row_numbers import RowNumbers
 from faircrowd.fair.thresholds.relaxed import relaxed_split
-from faircrowd.fair.thresholds.sorted_group import SLACK, count_at, make_side, new_cache, rate_of, value_of
+from faircrowd.fair.thresholds.sorted_group import count_at, make_side, new_cache, rate_of, value_of
 from faircrowd.fair.thresholds.sorted_solve import sort_groups
+from faircrowd.fair.tolerances import SLACK
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import keep_used
 from strategies import examples

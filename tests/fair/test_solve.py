@@ -8,12 +8,13 @@ import pytest
 from fair import optima
 from faircrowd.errors import OptionError
 from faircrowd.exact.hashing import draw
-from faircrowd.fair import solve as module
+from faircrowd.fair.program import solve as module
 from faircrowd.fair.objective import f1_gain, make_gain
 from faircrowd.fair.program.atoms import Atoms, Rest, atom_hashes, collect
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.program.rounding import round_counts
-from faircrowd.fair.solve import Solved, solve
+from faircrowd.fair.solution import Solution
+from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 
@@ -43,7 +44,7 @@ def value_of(problem: Problem, law: np.ndarray, gains: np.ndarray) -> float:
     return float(weights @ (law * gains).sum(axis=1) / weights.sum())
 
 
-def assert_sound(problem: Problem, found: Solved, gains: np.ndarray, epsilon: float) -> None:
+def assert_sound(problem: Problem, found: Solution, gains: np.ndarray, epsilon: float) -> None:
     """The law is a law within epsilon whose value is the bound; labels agree with it where it is sure."""
     law = found.probabilities
     np.testing.assert_allclose(law.sum(axis=1), 1.0, atol=1e-9)
@@ -370,7 +371,7 @@ def test_dinkelbach_ends_where_nothing_is_gained(monkeypatch: pytest.MonkeyPatch
     problem, ratios, bounds = some(40, 2, 2, seed=5), [], []
     plain = module._solve_affine
 
-    def watched(*given: Any) -> Solved:
+    def watched(*given: Any) -> Solution:
         ratios.append(-float(given[1].offset[1]))
         bounds.append(plain(*given).bound)
         return plain(*given)

@@ -41,7 +41,7 @@ from faircrowd.audit.intervals import GapInterval, check_counts
 from faircrowd.audit.workers.worker_counts import groups_in
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 from faircrowd.fair.tasks.read_posterior import check_groups
 from faircrowd.votes import VoteTable
 

@@ -23,7 +23,7 @@ from scipy.special import ndtri
 
 from faircrowd._checks import check_confidence
 from faircrowd.errors import InputError
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 
 __all__ = ["GapInterval", "check_counts", "gap_interval", "gap_limits", "newcombe", "wilson"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from faircrowd.audit.metrics.by_group import shown, style_of
 from faircrowd.audit.metrics.columns import cross, read_features, warn_of_order
 from faircrowd.audit.metrics.sample import read_sample, tally
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 
 __all__ = ["ConditionalGaps", "conditional_gaps"]
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Self
 
 from faircrowd._checks import check_number, few, suggestion
 from faircrowd.errors import InputError, NotFittedError, OptionError
-from faircrowd.fair.certificate import gap_of
 from faircrowd.fair.estimator import FairCrowd
+from faircrowd.fair.gap import gap_of
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes

@@ -12,7 +12,7 @@ from faircrowd.baselines.baseline import Baseline, check_two
 from faircrowd.baselines.fair_td_rounds import Votes, run_rounds
 from faircrowd.errors import ConvergenceWarning, DataWarning, InputError
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.thresholds.relaxed import SLACK
+from faircrowd.fair.tolerances import SLACK
 from faircrowd.votes import VoteTable
 
 __all__ = ["FairTD"]

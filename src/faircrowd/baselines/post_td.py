@@ -17,9 +17,9 @@ from faircrowd._checks import check_count
 from faircrowd.baselines.baseline import Baseline, check_two
 from faircrowd.errors import InputError
 from faircrowd.exact.hashing import task_keys
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.thresholds.relaxed import SLACK
+from faircrowd.fair.tolerances import SLACK
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import find_facts
 from faircrowd.votes.style import Style

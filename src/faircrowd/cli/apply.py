@@ -40,8 +40,8 @@ def apply(
     import numpy as np
 
     from faircrowd.aggregate.saved import load_model
-    from faircrowd.fair.certificate import gap_of
     from faircrowd.fair.estimator import from_posterior
+    from faircrowd.fair.gap import gap_of
     from faircrowd.fair.rule import FairRule
     from faircrowd.report import OutputFolder, labels_table
     from faircrowd.votes import read_votes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from faircrowd.baselines import FairTD, PostTD, SmoothedFairCrowd
 from faircrowd.experiments.material import AGGREGATORS, PROTOCOLS, Beliefs, Material, beliefs, load_material, resample
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 from faircrowd.fair.make import make_fair
 from faircrowd.votes import VoteTable
 

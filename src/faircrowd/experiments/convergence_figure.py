@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from faircrowd.aggregate import BayesVote, DawidSkene, MajorityVote
 from faircrowd.audit.majority.majority_gap import majority_rates
 from faircrowd.audit.theory import convergence_bound, majority_gap_bound_given_truth
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 from faircrowd.votes import read_votes, simulate_crowd
 
 __all__ = ["COLUMNS", "CROWDS", "SIZES", "Panel", "convergence_rows", "convergence_units"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from faircrowd.experiments.material import Material, beliefs, load_material
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 from faircrowd.fair.make import make_fair
 
 __all__ = ["COLUMNS", "CROWDS", "EPSILONS", "Crossing", "extra_rows", "extra_units"]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from faircrowd.errors import InputError
+from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain, f1_bound
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import dual_value
@@ -14,14 +15,9 @@ from faircrowd.fair.tasks.tally import Tally
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.value_names import value_names
 
-__all__ = ["Certificate", "certify", "gap_of"]
+__all__ = ["Certificate", "certify"]
 
 _SAME = 1e-12
-
-
-def gap_of(rates: Any) -> float:
-    """Return the gap: the largest difference, over classes, between two groups' rates."""
-    return float(np.ptp(np.asarray(rates), axis=0).max())
 
 
 @dataclass(frozen=True)

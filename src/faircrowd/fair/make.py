@@ -12,7 +12,8 @@ from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.rule import FairRule
-from faircrowd.fair.solve import Solved, solve
+from faircrowd.fair.solution import Solution
+from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
@@ -44,7 +45,7 @@ class FairResult:
     """
 
     problem: Problem
-    solved: Solved
+    solved: Solution
     rule: FairRule
     certificate: Certificate
     margin: "Margin | None"
@@ -199,7 +200,7 @@ def _margin(problem: Problem, epsilon: float, confidence: float) -> "Margin":
     return found
 
 
-def _rule(problem: Problem, solved: Solved, tally: Tally, epsilon: float, random_state: int) -> FairRule:
+def _rule(problem: Problem, solved: Solution, tally: Tally, epsilon: float, random_state: int) -> FairRule:
     mass = tally.mass.sum(axis=(1, 2))
     shares = mass / mass.sum()
     gain: Gain = solved.gain

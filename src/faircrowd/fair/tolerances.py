@@ -1,11 +1,15 @@
-"""How near to each other the scores of a task must be for a rule to take its classes for tied."""
+"""Tolerances of the fair rule, in one place."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.program.linear_program import TOLERANCE
+__all__ = ["PROGRAM", "SLACK", "TIE", "tie_widths"]
 
-__all__ = ["TIE", "tie_widths"]
+SLACK = 1e-13
+"""A gap may exceed epsilon by this much: the rounding of epsilon and of the rates themselves."""
+
+PROGRAM = 1e-10
+"""Feasibility tolerance of HiGHS: how much better, in units of a group's share, a label may be than the solution's."""
 
 TIE = 1e-11
 """Scores that are nearer to each other are tied: a rule cannot tell them apart by their last digits."""
@@ -20,4 +24,4 @@ def tie_widths(prices: NDArray[np.float64], shares: NDArray[np.float64]) -> NDAr
     """
     if prices.shape == (2, 2) or not prices.any():
         return np.full(shares.size, TIE)
-    return TIE + 10 * TOLERANCE / shares
+    return TIE + 10 * PROGRAM / shares

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.certificate import gap_of
 from faircrowd.fair.frontier import Solution, sweep
+from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.dual import prices_of
 from faircrowd.fair.rule import thresholds_of

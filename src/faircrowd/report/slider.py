@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.what_if import Choice, choices

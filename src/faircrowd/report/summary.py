@@ -13,7 +13,7 @@ from faircrowd.aggregate.kernels.vote_counts import agreement
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.workers.worker_counts import label_counts
 from faircrowd.engines import LocalEngine
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes

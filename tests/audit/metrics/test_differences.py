@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from faircrowd import audit
 from faircrowd.errors import DataWarning, InputError, OptionError
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 from strategies import examples
 
 METHODS = ("between_groups", "to_overall")

@@ -15,7 +15,7 @@ from pyarrow.csv import read_csv
 from faircrowd import DawidSkene, FairCrowd, FairRule, MajorityVote, Wawa, read_votes
 from faircrowd.engines.spark.files import count_labels, read_frame, write_parquet
 from faircrowd.errors import DataWarning, FaircrowdError, InputError, OptionError
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 from faircrowd.fair.tasks.spark_problem import apply_rule
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")

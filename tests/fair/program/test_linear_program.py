@@ -6,7 +6,7 @@ import pytest
 from fair import optima
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import dual_value
-from faircrowd.fair.program.linear_program import Program, _tiny, solve_program
+from faircrowd.fair.program.linear_program import Program, _tiny, solve_linear_program
 
 
 def some(n: int, n_classes: int = 3, n_groups: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -28,7 +28,7 @@ def solved(
 ) -> tuple[Program, np.ndarray]:
     whole = np.bincount(group, weights=mass, minlength=n_groups)
     decided = np.zeros((n_groups, gains.shape[1]))
-    found = solve_program(gains, mass, group, np.ones(gains.shape, dtype=bool), decided, whole, epsilon)
+    found = solve_linear_program(gains, mass, group, np.ones(gains.shape, dtype=bool), decided, whole, epsilon)
     assert found is not None
     return found, rates_of(found, mass, group, decided, whole)
 
@@ -59,7 +59,7 @@ def test_decided_atoms_and_allowed_labels() -> None:
     decided = np.zeros((3, 3))
     np.add.at(decided, (group[beforehand], label[beforehand]), mass[beforehand])
     left = ~beforehand
-    found = solve_program(gains[left], mass[left], group[left], allowed[left], decided, whole, 0.05)
+    found = solve_linear_program(gains[left], mass[left], group[left], allowed[left], decided, whole, 0.05)
     assert found is not None
     assert not found.fractions[~allowed[left]].any()
     assert np.ptp(rates_of(found, mass[left], group[left], decided, whole), axis=0).max() <= 0.05 + 1e-9
@@ -75,14 +75,14 @@ def test_there_may_be_no_solution() -> None:
     gains, mass, group = np.eye(2), np.ones(2), np.array([0, 1], dtype=np.int32)
     decided = np.zeros((2, 2))
     whole = np.ones(2)
-    assert solve_program(gains, mass, group, np.eye(2, dtype=bool), decided, whole, 0.5) is None
-    found = solve_program(gains, mass, group, np.eye(2, dtype=bool), decided, whole, 1.0)
+    assert solve_linear_program(gains, mass, group, np.eye(2, dtype=bool), decided, whole, 0.5) is None
+    found = solve_linear_program(gains, mass, group, np.eye(2, dtype=bool), decided, whole, 1.0)
     assert found is not None
     assert found.fractions.tolist() == [[1, 0], [0, 1]]
     none = np.empty(0)
     nothing = (np.empty((0, 2)), none, none.astype(np.int32), np.empty((0, 2), dtype=bool))
-    assert solve_program(*nothing, np.eye(2), whole, 0.5) is None
-    assert solve_program(*nothing, np.eye(2), whole, 1.0) is not None
+    assert solve_linear_program(*nothing, np.eye(2), whole, 0.5) is None
+    assert solve_linear_program(*nothing, np.eye(2), whole, 1.0) is not None
 
 
 def test_atoms_that_weigh_nothing_get_their_best_label() -> None:
@@ -95,7 +95,7 @@ def test_atoms_that_weigh_nothing_get_their_best_label() -> None:
     extra = 0.6 * prices
     allowed = np.ones((33, 3), dtype=bool)
     allowed[32, prices[2].argmin()] = False
-    found = solve_program(
+    found = solve_linear_program(
         np.vstack([gains, extra]),
         np.append(mass, np.full(3, 1e-13)),
         np.append(group, [0, 1, 2]).astype(np.int32),
@@ -116,7 +116,7 @@ def test_a_group_of_tiny_atoms_and_one_that_is_decided() -> None:
     mass = np.array([1e-12, 1e-12, 1.0, 1.0])
     group = np.array([0, 0, 1, 1], dtype=np.int32)
     decided, whole = np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([2.0, 2.0])
-    found = solve_program(gains, mass, group, np.ones((4, 2), dtype=bool), decided, whole, 0.0)
+    found = solve_linear_program(gains, mass, group, np.ones((4, 2), dtype=bool), decided, whole, 0.0)
     assert found is not None
     assert found.fractions[:2].tolist() == [[1, 0], [1, 0]]
     np.testing.assert_allclose(found.fractions[2:].sum(axis=0), [1, 1], atol=1e-9)

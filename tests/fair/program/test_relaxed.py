@@ -65,7 +65,7 @@ def widths(monkeypatch: pytest.MonkeyPatch, near: np.ndarray, atoms: Atoms, mass
     monkeypatch.setattr(relaxed, "_FEW", 10)
     monkeypatch.setattr(relaxed, "smoothed_multipliers", lambda *_: near)
     monkeypatch.setattr(relaxed, "best_labels", labels)
-    monkeypatch.setattr(relaxed, "solve_program", program)
+    monkeypatch.setattr(relaxed, "solve_linear_program", program)
     return solve_relaxed(atoms, mass, EPSILON), asked, failed
 
 
@@ -119,7 +119,7 @@ def test_the_best_so_far_is_kept_where_value_and_bound_never_meet(monkeypatch: p
 def test_no_solution_at_all(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     atoms, mass = some()
     monkeypatch.setattr(relaxed, "_FEW", few)
-    monkeypatch.setattr(relaxed, "solve_program", lambda *_: None)
+    monkeypatch.setattr(relaxed, "solve_linear_program", lambda *_: None)
     with pytest.raises(RuntimeError, match="no solution of the linear program over all tasks"):
         solve_relaxed(atoms, mass, EPSILON)
 

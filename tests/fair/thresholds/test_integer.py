@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from faircrowd.fair.thresholds.integer import _bound, _known_counts, _split_at, best_counts
-from faircrowd.fair.thresholds.sorted_group import SLACK, Side, make_side, make_window, new_cache, value_of
+from faircrowd.fair.thresholds.sorted_group import Side, make_side, make_window, new_cache, value_of
+from faircrowd.fair.tolerances import SLACK
 
 UNIT = 2.0**50
 

@@ -7,8 +7,8 @@ import pytest
 
 from faircrowd import make_fair
 from faircrowd.fair.thresholds.relaxed import Split, relaxed_split, tied_part
-from faircrowd.fair.thresholds.sorted_group import SLACK, Side, make_side, rank_of
-from faircrowd.fair.tolerances import TIE
+from faircrowd.fair.thresholds.sorted_group import Side, make_side, rank_of
+from faircrowd.fair.tolerances import SLACK, TIE
 
 COSTS = {
     "untied": ([-0.75, -0.625, -0.25, -0.125], [-0.5, -0.375, 0.0625, 0.1875, 0.3125, 0.4375, 0.6875, 0.75]),

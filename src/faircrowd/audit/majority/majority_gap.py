@@ -12,7 +12,7 @@ from faircrowd.audit.workers.worker_counts import check_truth, groups_in, spread
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError, OptionError
 from faircrowd.exact.sums import mass_unit
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 

@@ -21,7 +21,7 @@ from faircrowd.aggregate.posterior import choose
 from faircrowd.audit.workers.worker_counts import groups_in
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 

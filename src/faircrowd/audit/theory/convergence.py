@@ -15,7 +15,7 @@ from faircrowd.aggregate.posterior import TIES
 from faircrowd.audit.theory.crowds import VOTES, as_law, as_priors, as_skills
 from faircrowd.audit.theory.exponents import error_bound
 from faircrowd.errors import OptionError
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 
 __all__ = ["AsymptoticFairness", "asymptotic_fairness", "convergence_bound", "two_largest"]
 

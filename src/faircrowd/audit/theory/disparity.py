@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd.audit.majority.majority_gap import group_rates
 from faircrowd.audit.theory.crowds import as_law
 from faircrowd.errors import OptionError
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 
 __all__ = ["PointwiseFair", "gap_over_features", "local_disparity", "pointwise_fair_example"]
 

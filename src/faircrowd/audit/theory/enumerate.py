@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd.aggregate.posterior import choose
 from faircrowd.audit.theory.crowds import as_law
 from faircrowd.errors import OptionError
-from faircrowd.fair.certificate import gap_of
+from faircrowd.fair.gap import gap_of
 
 __all__ = ["ExactMajority", "exact_majority", "exact_majority_given_truth"]
 

@@ -115,7 +115,7 @@ def count_labels(
 ) -> tuple[NDArray[np.int64], Vocabulary, Vocabulary]:
     """Count the labels of a frame, a group (row) and class (column); return the counts, the groups and the classes.
 
-    The gap of the labels is :func:`faircrowd.fair.certificate.gap_of` of the counts' shares.
+    The gap of the labels is :func:`faircrowd.fair.gap.gap_of` of the counts' shares.
     """
     for name in (label, group):
         if name not in frame.columns:

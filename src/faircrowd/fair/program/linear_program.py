@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.fair.tolerances import PROGRAM
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["TOLERANCE", "Program", "solve_program"]
+__all__ = ["Program", "solve_linear_program"]
 
-TOLERANCE = 1e-10
-"""How much better, in units of a group's share, a label may be than those of the solution."""
 _NOTHING = 1e-11
 """A part of a group that is left out: less than what a gap is told by."""
 
@@ -30,7 +29,7 @@ class Program(NamedTuple):
     multipliers: NDArray[np.float64]
 
 
-def solve_program(
+def solve_linear_program(
     gains: NDArray[np.float64],
     mass: NDArray[np.float64],
     group: Codes,
@@ -85,7 +84,7 @@ def solve_program(
         bounds=[(0, None)] * n_pairs + [(None, None)] * n_classes,
         method="highs",
     )
-    options = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
+    options = {"primal_feasibility_tolerance": PROGRAM, "dual_feasibility_tolerance": PROGRAM}
     found = solved(options=options)
     if found.status != 0:
         # Without room for a gap, presolve can take the rounding of weights over many orders for a contradiction.

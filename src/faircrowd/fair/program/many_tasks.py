@@ -14,7 +14,7 @@ from faircrowd.exact.units import from_limbs, limbs_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.atoms import Atoms, Rest, collect, joined
 from faircrowd.fair.program.dual import best_of, margins, prices_of, smoothed_multipliers
-from faircrowd.fair.program.linear_program import solve_program
+from faircrowd.fair.program.linear_program import solve_linear_program
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.tasks.population import Population, Tasks
 from faircrowd.fair.tasks.tally import gain_unit
@@ -73,7 +73,7 @@ def _has_room(atoms: Atoms, mass: NDArray[np.float64], epsilon: float) -> bool:
     assert atoms.rest is not None  # noqa: S101 - the others were counted
     decided, groups = atoms.rest.mass, np.arange(mass.size, dtype=np.int32)
     left, nothing = mass - decided.sum(axis=1), np.zeros(decided.shape)
-    return solve_program(nothing, left, groups, nothing == 0, decided, mass, epsilon) is not None
+    return solve_linear_program(nothing, left, groups, nothing == 0, decided, mass, epsilon) is not None
 
 
 def _undecided(tasks: Population, gain: Gain, centre: NDArray[np.float64], reach: float) -> Atoms:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import best_labels, dual_value, smoothed_multipliers
-from faircrowd.fair.program.linear_program import solve_program
+from faircrowd.fair.program.linear_program import solve_linear_program
 
 __all__ = ["Relaxed", "solve_relaxed"]
 
@@ -87,7 +87,7 @@ def _restricted(
     closed = np.flatnonzero(~is_open)
     cell = atoms.group[closed].astype(np.int64) * decided.shape[1] + np.argmax(allowed[closed], axis=1)
     decided += np.bincount(cell, weights=atoms.mass[closed], minlength=decided.size).reshape(decided.shape)
-    program = solve_program(
+    program = solve_linear_program(
         atoms.gains[is_open], atoms.mass[is_open], atoms.group[is_open], allowed[is_open], decided, group_mass, epsilon
     )
     if program is None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import margins
 from faircrowd.fair.program.relaxed import Relaxed
-from faircrowd.fair.thresholds.relaxed import SLACK
+from faircrowd.fair.tolerances import SLACK
 
 __all__ = ["Strict", "strict_counts"]
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from faircrowd.fair.thresholds.sorted_group import (
     BLOCK,
-    SLACK,
     count_at,
     first_known,
     last_known,
@@ -19,6 +18,7 @@ from faircrowd.fair.thresholds.sorted_group import (
     rate_of,
     value_of,
 )
+from faircrowd.fair.tolerances import SLACK
 
 __all__ = ["best_counts"]
 

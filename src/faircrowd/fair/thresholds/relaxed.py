@@ -18,10 +18,10 @@ walk outward from its maximum, until the bound falls below the best labelling fo
 from typing import NamedTuple
 
 from faircrowd.fair.thresholds.flip_order import price_of
-from faircrowd.fair.thresholds.sorted_group import SLACK, Side, new_cache, rank_of, rate_of, value_of
-from faircrowd.fair.tolerances import TIE
+from faircrowd.fair.thresholds.sorted_group import Side, new_cache, rank_of, rate_of, value_of
+from faircrowd.fair.tolerances import SLACK, TIE
 
-__all__ = ["SLACK", "Split", "relaxed_split", "tied_part"]
+__all__ = ["Split", "relaxed_split", "tied_part"]
 
 
 class Split(NamedTuple):

@@ -18,7 +18,6 @@ from faircrowd.exact.units import limbs_of, to_units
 
 __all__ = [
     "BLOCK",
-    "SLACK",
     "Side",
     "bare_side",
     "cost_at",
@@ -32,9 +31,6 @@ __all__ = [
     "rate_of",
     "value_of",
 ]
-
-SLACK = 1e-13
-"""A gap may exceed epsilon by this much: the rounding of epsilon and of the rates themselves."""
 
 BLOCK = 64
 """Values are stored for each so many tasks."""
