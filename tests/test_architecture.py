@@ -9,13 +9,13 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "faircrowd"
 ROAD = ("votes", "engines", "aggregate", "fair", "audit", "report", "cli")
-EVERYWHERE = ("errors", "_checks", "exact", "storage")
+EVERYWHERE = ("errors", "_checks", "_types", "exact", "storage")
 BESIDE = ("baselines", "experiments", "datasets")
 """What the paper compares with, its figures, and the data sets' front door: the command line alone reaches there."""
 # A library may be imported only below these folders (or in these files).
 HOMES = {
     "pandas": ("votes/style.py",),
-    "narwhals": ("votes", "aggregate/initial_error.py"),
+    "narwhals": ("_types.py", "votes", "aggregate/initial_error.py"),
     "polars": (),
     "typer": ("cli",),
     "rich": ("cli",),

@@ -51,7 +51,7 @@ def test_few_atoms_go_to_the_program_whole(monkeypatch: pytest.MonkeyPatch) -> N
 
 def widths(monkeypatch: pytest.MonkeyPatch, near: np.ndarray, atoms: Atoms, mass: np.ndarray) -> tuple[Any, Any, Any]:
     """Solve from given multipliers; return the solution, the widths of labels in turn, and how often nothing fits."""
-    asked, failed, plain = [], [], relaxed.solve_program
+    asked, failed, plain = [], [], relaxed.solve_linear_program
 
     def labels(atoms: Atoms, mass: np.ndarray, multipliers: np.ndarray, within: float) -> Any:
         asked.append((bool((multipliers == near).all()), within))
