@@ -11,7 +11,7 @@ MEASURE := $(VENV)/.measure
 MINUTES ?= 60
 SAMPLE ?= 1000
 TESTS ?=
-# Three processes on two cores: browsers and Spark wait a lot. Files in the order of tests/conftest.py.
+# Three processes on two cores, because browsers and Spark wait a lot. tests/conftest.py orders the files.
 PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test kernels test-lowest test-long coverage mutants advisories lint types doctest imports check bench clean
@@ -19,17 +19,17 @@ PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 help:
 	@echo "make demo   set up and run the main job on the paper's synthetic crowd"
 	@echo "make test   set up and run the tests"
-	@echo "make test-lowest   the tests with the lowest versions that pyproject.toml declares; TESTS= for some of them"
-	@echo "make test-long MINUTES=60   the laws of the fair rule on random and adversarial instances"
-	@echo "make coverage   the tests, and which lines and branches they reach"
-	@echo "make mutants SAMPLE=1000   small changes of the code, and whether a test notices"
-	@echo "make advisories   known weaknesses of the packages that are installed, where a service can be asked"
-	@echo "make check  lint, types, doctests and the law of imports"
-	@echo "make bench  speed and memory, as ratios against peers in the same run"
+	@echo "make test-lowest   run the tests with the lowest versions that pyproject.toml declares; TESTS= runs some of them"
+	@echo "make test-long MINUTES=60   check the properties of the fair rule on random and adversarial instances"
+	@echo "make coverage   run the tests and measure which lines and branches they reach"
+	@echo "make mutants SAMPLE=1000   make small changes to the code and see whether a test fails"
+	@echo "make advisories   look up known vulnerabilities of the installed packages"
+	@echo "make check  run lint, type checks, doctests and the import rules"
+	@echo "make bench  compare speed and memory with other packages, as ratios in the same run"
 
 $(VENV)/.uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "Python 3.11 or newer is needed; say which: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	  || { echo "Python 3.11 or newer is needed; name one, for example: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "setting up $(VENV); this takes a minute"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
@@ -49,24 +49,24 @@ demo: $(APP)
 test: $(DEV)
 	@$(BIN)/python $(PYTEST) $(TESTS)
 
-# uv can choose the lowest versions. They have no wheels for newer Pythons.
+# uv can choose the lowest versions. They have no wheels for newer versions of Python.
 $(LOWEST)/.made: pyproject.toml | $(VENV)/.uv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
-	  || { echo "the lowest versions need Python 3.11; say where: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	  || { echo "the lowest versions need Python 3.11; name it, for example: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv --clear --without-pip $(LOWEST)
 	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct '.[app,stream,spark]' --group test
 	@touch $@
 
-# The package is installed, not linked: kernels that another Numba compiled lie beside the sources.
+# The package is installed, not linked: next to the sources are kernels compiled by another version of numba.
 test-lowest: $(LOWEST)/.made
 	@$(BIN)/uv pip install --quiet --python $(LOWEST) --no-deps --reinstall-package faircrowd .
 	@$(LOWEST)/bin/python $(PYTEST) $(TESTS)
 
-# Most kernels are compiled here, once, before several processes would each do so.
+# Compiles most kernels once, before several processes would each do so.
 kernels: $(DEV)
 	@$(BIN)/python -m pytest tests/fair/test_kept.py tests/audit/test_kept.py
 
-# Another Python, for tests that compare with it.
+# Another version of Python, for tests that compare results with it.
 $(NEWEST)/.made: pyproject.toml | $(VENV)/.uv
 	$(OTHER) -m venv --clear --without-pip $(NEWEST)
 	$(BIN)/uv pip install --quiet --python $(NEWEST) -e '.[app]'
@@ -79,7 +79,7 @@ $(MEASURE): $(DEV)
 	$(BIN)/uv pip install --quiet --python $(VENV) --group measure
 	@touch $@
 
-# Kernels are machine code, which is not measured: some small tests run once more with kernels as plain Python.
+# Kernels are machine code, which is not measured, so some small tests run again with kernels as plain Python.
 coverage: $(MEASURE)
 	rm -f .coverage .coverage.*
 	$(BIN)/coverage run $(PYTEST)
