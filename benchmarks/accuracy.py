@@ -1,6 +1,6 @@
-"""Accuracy against crowd-kit on real crowds with known truth: a folder of folders with votes.csv and tasks.csv.
+"""Compare accuracy with crowd-kit on real crowds with known truth: a folder of folders with votes.csv and tasks.csv.
 
-Both are given the same votes (the last of a worker's repeated votes on a task).
+Both packages get the same votes (if a worker voted on a task more than once, the last vote).
 """
 
 import argparse
@@ -17,19 +17,19 @@ import faircrowd
 METHODS = ("MajorityVote", "Wawa", "ZeroBasedSkill", "DawidSkene", "OneCoinDawidSkene", "GLAD")
 
 
-def mend_crowdkit() -> None:
-    """Let crowd-kit 1.4 run with a scikit-learn whose check of fitted models it does not pass."""
+def patch_crowdkit() -> None:
+    """Make crowd-kit 1.4 run with newer versions of scikit-learn, whose check for fitted models it does not pass."""
     for name in ("wawa", "zero_based_skill", "gold_majority_vote"):
         import_module(f"crowdkit.aggregation.classification.{name}").check_is_fitted = lambda *_, **__: None
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("folder", type=Path, help="folder of the crowds")
+    options.add_argument("folder", type=Path, help="folder with one folder per crowd")
     options.add_argument("--methods", nargs="*", default=METHODS)
     given = options.parse_args()
     warnings.simplefilter("ignore")
-    mend_crowdkit()
+    patch_crowdkit()
     print(f"{'method':<18}{'crowd':<18}{'ours':>8}{'theirs':>8}{'same labels':>12}{'ours s':>9}{'theirs s':>9}")
     for method in given.methods:
         rows = []

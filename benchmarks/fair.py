@@ -1,7 +1,7 @@
-"""The fair rule against np.sort, fairlearn and the paper's smoothed dual: seconds, memory and quality in one run.
+"""Compare the fair rule with np.sort, fairlearn and the paper's smoothed dual: seconds, memory and quality in one run.
 
-Every line is measured in a fresh process, warm (packages loaded, code compiled), the best of several repeats; lines
-that are compared within milliseconds take turns in one process. ``python fair.py --tasks 1e5`` is a quick look.
+Each line is the best of several repeats in a fresh process, with packages loaded and code compiled; methods that are
+compared to the millisecond take turns in one process. ``python fair.py --tasks 1e5`` is a quick run.
 """
 
 import argparse
@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd import make_fair
-from one import memory
+from measure_fit import memory
 from smoothed import smoothed_labels
 
 EPSILON = 0.05
 
 
 class Crowd(NamedTuple):
-    """A posterior, the group of each task, and a truth drawn from the posterior (fairlearn asks for one)."""
+    """A posterior, the group of each task, and a truth drawn from the posterior (fairlearn needs one)."""
 
     posterior: NDArray[np.float64]
     group: NDArray[np.int64]
@@ -36,7 +36,7 @@ class Crowd(NamedTuple):
 
 
 def crowd(tasks: int, classes: int, groups: int, tied: bool) -> Crowd:
-    """Posteriors whose labels have a gap well above epsilon; tied ones are shares of five votes."""
+    """Return posteriors whose labels have a gap well above epsilon; tied posteriors are shares of five votes."""
     rng = np.random.default_rng(0)
     group = rng.integers(0, groups, tasks)
     weights = 1.0 + 2.0 * ((np.arange(groups)[:, None] + np.arange(classes)) % classes) / classes
@@ -67,7 +67,7 @@ def ours(data: Crowd, frontier: bool = False) -> Callable[[], Any]:
 
 
 def fairlearn(data: Crowd) -> Callable[[], Any]:
-    """ThresholdOptimizer around a fitted estimator that returns the posterior it is given as X; fit alone."""
+    """Fit a ThresholdOptimizer around an estimator that returns the posterior it is given as X."""
     from fairlearn.postprocessing import ThresholdOptimizer  # type: ignore[import-untyped]
     from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 
@@ -110,9 +110,10 @@ METHODS: dict[str, Callable[[Crowd], Callable[[], Any]]] = {
 
 
 def quality(name: str, data: Crowd, found: Any) -> dict[str, float]:
-    """Gap and expected accuracy of labels; of the probabilities of fairlearn's rule, before its draw.
+    """Return gap and expected accuracy of the labels; for fairlearn, of its rule's probabilities before the draw.
 
-    Ours also with a coin, and its bound, computed anew from posterior and multipliers, less what the coin reaches.
+    For ours, also those of the randomized solution, and how far both are below the bound, which is computed here from
+    posterior and multipliers.
     """
 
     def reached(chances: NDArray[np.float64]) -> tuple[float, float]:
@@ -130,22 +131,22 @@ def quality(name: str, data: Crowd, found: Any) -> dict[str, float]:
         return {"gap": gap, "accuracy": accuracy}
     fair, labels, _ = found
     gap, accuracy = reached(one_hot[labels])
-    coin_gap, coin_accuracy = reached(fair.probabilities)
+    randomized_gap, randomized_accuracy = reached(fair.probabilities)
     multipliers = np.asarray(fair.certificate.multipliers)
     prices = multipliers / (np.bincount(data.group) / data.group.size)[:, None]
     bound = float((data.posterior - prices[data.group]).max(axis=1).mean() + EPSILON / 2 * np.abs(multipliers).sum())
     return {
         "gap": gap,
         "accuracy": accuracy,
-        "coin gap": coin_gap,
-        "coin accuracy": coin_accuracy,
-        "coin left": bound - coin_accuracy,
+        "randomized gap": randomized_gap,
+        "randomized accuracy": randomized_accuracy,
+        "randomized left": bound - randomized_accuracy,
         "left": bound - accuracy,
     }
 
 
 def work(job: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """Measure methods that take turns; return seconds, memory added at the peak (MB) and quality."""
+    """Measure methods in turns; return seconds, memory added at the peak (MB) and quality of each."""
     warnings.simplefilter("ignore")
     few = crowd(5000, job["classes"], job["groups"], job["tied"])
     data = crowd(job["tasks"], job["classes"], job["groups"], job["tied"])
@@ -155,13 +156,13 @@ def work(job: dict[str, Any]) -> dict[str, dict[str, float]]:
     rows: dict[str, dict[str, float]] = {name: {"seconds": np.inf, "extra": 0.0} for name in ready}
     for _ in range(job["repeat"]):
         for name, run in ready.items():
-            Path("/proc/self/clear_refs").write_text("5")  # start the high-water mark anew
+            Path("/proc/self/clear_refs").write_text("5")  # reset the high-water mark
             before = memory("VmRSS")
             start = time.perf_counter()
             found = run()
             rows[name]["seconds"] = min(rows[name]["seconds"], time.perf_counter() - start)
             rows[name]["extra"] = max(rows[name]["extra"], memory("VmHWM") - before)
-            del found  # the next one finds its memory free, as a sort does
+            del found  # so that its memory is free for the next method
     if job.get("quality", True):
         for name, run in ready.items():
             rows[name] |= quality(name, data, run())
@@ -169,10 +170,10 @@ def work(job: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def measure(*methods: str, fresh: bool = False, **job: Any) -> Any:
-    """Run a job in a process of its own, whose freed memory stays with it or (fresh) goes back to the system."""
+    """Run a job in a process of its own, which keeps freed memory or (fresh) returns it to the system."""
     keep = {"MALLOC_MMAP_THRESHOLD_": str(2**16 if fresh else 2**25), "MALLOC_TRIM_THRESHOLD_": str(2**40)}
-    whole = {"methods": methods, "groups": 2, "tied": False, **job}
-    command = [sys.executable, __file__, "--job", json.dumps(whole)]
+    complete = {"methods": methods, "groups": 2, "tied": False, **job}
+    command = [sys.executable, __file__, "--job", json.dumps(complete)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **keep})
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -183,15 +184,16 @@ def line(name: str, row: dict[str, float], *notes: str) -> None:
 
 
 def goal(text: str, value: float, *, least: float = -np.inf, most: float = np.inf) -> str:
-    """Say a figure and whether it reaches its goal."""
+    """Return a figure in words, and whether it reaches its goal."""
     asked = f"at least {least:g}" if least > -np.inf else f"at most {most:g}"
     return f"{value:.3g} {text} ({asked}: {'yes' if least <= value <= most else 'NO'})"
 
 
 def ours_line(row: dict[str, float], *notes: str) -> None:
     line("make_fair, certificate included", row, *notes, f"bound - value {row['left']:.1e}")
-    left = goal("bound - value", row["coin left"], most=1e-9)
-    print(f"  {'its probabilities, with a coin':<53}{row['coin gap']:>10.6f}{row['coin accuracy']:>11.7f}  {left}")
+    left = goal("bound - value", row["randomized left"], most=1e-9)
+    reached = f"{row['randomized gap']:>10.6f}{row['randomized accuracy']:>11.7f}"
+    print(f"  {'its randomized solution':<53}{reached}  {left}")
 
 
 def two_classes(tasks: int) -> dict[str, float]:
@@ -209,7 +211,7 @@ def two_classes(tasks: int) -> dict[str, float]:
 
 
 def peers(tasks: int, classes: int, fair: dict[str, float], *, tied: bool) -> None:
-    """Measure the peers on the same crowd; without ties their ratios to ours have goals."""
+    """Measure the other methods on the same crowd; without ties, their ratios to ours have goals."""
 
     def times(row: dict[str, float], least: float | None = None) -> str:
         ratio = row["seconds"] / fair["seconds"]
@@ -220,13 +222,13 @@ def peers(tasks: int, classes: int, fair: dict[str, float], *, tied: bool) -> No
         print("  fairlearn is not installed: skipped (pip install fairlearn)")
     elif classes == 2:
         row = measure("fairlearn", **job, repeat=2)["fairlearn"]
-        line("fairlearn ThresholdOptimizer, fit alone", row, times(row, 100))
+        line("fairlearn ThresholdOptimizer, fit only", row, times(row, 100))
     row = measure("smoothed", **job, repeat=7)["smoothed"]
     name = "Algorithm 1, exact gradient" if classes > 2 else "Algorithm 1 (smoothed, SLSQP, noise)"
     line(name, row, times(row))
     if classes > 2:
         row = measure("smoothed, differences", **job, repeat=1)["smoothed, differences"]
-        line("Algorithm 1 (no gradient is given)", row, times(row, 3))
+        line("Algorithm 1 (without a gradient)", row, times(row, 3))
 
 
 def many_classes(tasks: int) -> dict[str, float]:
@@ -248,16 +250,16 @@ def ties(tasks: int, classes: int, untied: dict[str, float], most: float) -> Non
 
 
 def room(tasks: int) -> None:
-    """Peak of resident memory during the call, less what was resident before it: posterior and groups given."""
+    """Measure the peak of resident memory during the call, less what was resident before it (posterior and groups)."""
     row = measure("make_fair", tasks=tasks, classes=2, repeat=2, quality=False, fresh=True)["make_fair"]
-    print(f"\nTwo classes, two groups, {tasks:,} tasks: memory that make_fair adds at its peak to the input's")
+    print(f"\nTwo classes, two groups, {tasks:,} tasks: memory that make_fair adds to the input at its peak")
     array = tasks * 8 / 2**20
     line("make_fair", row, f"{row['extra']:.0f} MB", goal(f"arrays of {tasks:,} floats", row["extra"] / array, most=3))
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--tasks", type=float, default=1e6, help="number of tasks; every size follows (default 1e6)")
+    options.add_argument("--tasks", type=float, default=1e6, help="number of tasks; sets all sizes (default 1e6)")
     options.add_argument("--job", help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.job:
@@ -265,10 +267,10 @@ def main() -> None:
         return
     tasks = int(given.tasks)
     print(
-        f"epsilon {EPSILON}. Array in; labels, certificate and rule out. Seconds are the best of several repeats, warm."
+        f"epsilon {EPSILON}. From array to labels, certificate and rule. Seconds are the best of several warm repeats."
     )
-    print("Gap and expected accuracy: of labels; for fairlearn of its rule's probabilities, before the draw.")
-    print("Memory is reused between repeats; fresh: the system gives every array new pages. A plain script is between.")
+    print("Gap and expected accuracy are of the labels; for fairlearn, of its rule's probabilities before the draw.")
+    print("Memory is reused between repeats; fresh: every array gets new pages. A plain script is in between.")
     print(f"  {'':<42}{'':>11}{'gap':>10}{'accuracy':>11}")
     two = two_classes(tasks)
     ties(tasks, 2, two, most=1)

@@ -1,6 +1,7 @@
-"""From how many atoms on the softened dual is quicker than the linear program over all of them: seconds and ratio.
+"""Find the number of atoms above which the smoothed dual is faster than the linear program over all atoms.
 
-``python few_atoms.py``. Both solve six epsilons, one after the other, and are certified; the values must be the same.
+``python few_atoms.py`` prints seconds and their ratio. Both methods solve six epsilons in turn and are certified; their
+values must be the same.
 """
 
 import time
@@ -15,7 +16,7 @@ SIZES = ((100, 3, 2), (300, 3, 2), (1000, 3, 2), (2900, 3, 2), (300, 8, 6), (100
 
 
 def seconds(atoms: Atoms, few: int) -> tuple[float, list[float]]:
-    """Time the solution for epsilons from 0.2 to 0; up to ``few`` atoms go to the linear program whole."""
+    """Time the solution for epsilons from 0.2 to 0; up to ``few`` atoms, the linear program is over all of them."""
     mass, values, start = np.bincount(atoms.group).astype(np.float64), [], None
     began = time.perf_counter()
     with patch.object(relaxed, "_FEW", few):
@@ -27,18 +28,18 @@ def seconds(atoms: Atoms, few: int) -> tuple[float, list[float]]:
 
 
 def main() -> None:
-    """Print a line a size."""
+    """Print one line per size."""
     for n_atoms, n_classes, n_groups in SIZES:
         rng = np.random.default_rng(n_atoms)
         group = rng.integers(0, n_groups, n_atoms).astype(np.int32)
         posterior = rng.dirichlet(np.ones(n_classes), n_atoms) ** np.where(group == 0, 1.5, 1.0)[:, None]
         atoms = merge(posterior / posterior.sum(axis=1, keepdims=True), group, None)
         runs = [[seconds(atoms, few) for few in (n_atoms, 0)] for _ in range(3)]
-        whole, soft = (min(run[way][0] for run in runs) for way in (0, 1))
+        program, smoothed = (min(run[way][0] for run in runs) for way in (0, 1))
         np.testing.assert_allclose(runs[0][0][1], runs[0][1][1], rtol=0, atol=1e-12)
         print(
             f"{n_atoms:5} atoms, {n_classes} classes, {n_groups} groups: "
-            f"program {whole:.3f} s, softened dual {soft:.3f} s, ratio {whole / soft:.1f}"
+            f"program {program:.3f} s, smoothed dual {smoothed:.3f} s, ratio {program / smoothed:.1f}"
         )
 
 

@@ -1,4 +1,4 @@
-"""The picture of the README: seconds against votes, from the table that ``speed.py --save`` wrote."""
+"""Draw the figure of the README, seconds against votes, from the table that ``speed.py --save`` wrote."""
 
 import json
 import sys

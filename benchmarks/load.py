@@ -1,6 +1,6 @@
-"""Many runs at once, many runs in turn, and the widest and longest crowds: what they take, and what grows.
+"""Measure many runs at once, many runs in one process, and crowds of extreme shape: time and memory.
 
-``python benchmarks/load.py`` prints figures of each part; ``--only together soak shapes`` chooses.
+``python benchmarks/load.py`` prints the figures of each part; ``--only together soak shapes`` selects parts.
 """
 
 import argparse
@@ -22,19 +22,19 @@ import pandas as pd
 import faircrowd as fc
 
 
-def votes(n_tasks: int, a_task: int, n_workers: int, n_classes: int, seed: int = 0) -> pd.DataFrame:
-    """Votes of which two of three are right, with a group of each task."""
+def votes(n_tasks: int, per_task: int, n_workers: int, n_classes: int, seed: int = 0) -> pd.DataFrame:
+    """Return votes of which two thirds are right, with the group of each task."""
     rng = np.random.default_rng(seed)
-    task = np.repeat(np.arange(n_tasks), a_task)
+    task = np.repeat(np.arange(n_tasks), per_task)
     group = rng.integers(0, 2, n_tasks)
     truth = (rng.random(n_tasks) * n_classes * (0.7 + 0.3 * group)).astype(int)
-    worker = (rng.integers(0, n_workers, n_tasks)[task] + np.tile(np.arange(a_task), n_tasks) * 7919) % n_workers
+    worker = (rng.integers(0, n_workers, n_tasks)[task] + np.tile(np.arange(per_task), n_tasks) * 7919) % n_workers
     label = np.where(rng.random(task.size) < 0.67, truth[task], rng.integers(0, n_classes, task.size))
     return pd.DataFrame({"task": task, "worker": worker, "label": label, "group": group[task]})
 
 
 def together(folder: Path, runs: int) -> None:
-    """Run several commands at once, and as many one after the other."""
+    """Run several commands at once, and the same number in turn."""
     source = folder / "votes.parquet"
     votes(40_000, 5, 500, 2).to_parquet(source)
 
@@ -53,7 +53,7 @@ def together(folder: Path, runs: int) -> None:
         hashlib.sha256((path / "labels.csv").read_bytes()).hexdigest() for path in folder.iterdir() if path.is_dir()
     }
     print(f"{runs} runs in turn {in_turn:.1f} s, at once {at_once:.1f} s ({at_once / in_turn:.2f} of that)")
-    print(f"  exit codes {sorted(set(codes))}, {len(found)} kind of labels.csv")
+    print(f"  exit codes {sorted(set(codes))}, {len(found)} distinct labels.csv")
 
 
 def resident() -> float:
@@ -63,7 +63,7 @@ def resident() -> float:
 
 
 def soak(runs: int) -> None:
-    """Fit again and again in one process, and watch the memory."""
+    """Fit repeatedly in one process and watch the memory."""
     crowd = votes(4_000, 5, 200, 3)
     model = fc.FairCrowd(fc.DawidSkene(by_group=True, n_iter=5, tol=-1), epsilon=0.05)
     seen = []
@@ -72,13 +72,13 @@ def soak(runs: int) -> None:
         if run % (runs // 10) == runs // 10 - 1:
             gc.collect()
             seen.append(resident())
-    slope = np.polyfit(np.arange(5), seen[-5:], 1)[0] * 10  # of the second half, over as many runs as all
+    slope = np.polyfit(np.arange(5), seen[-5:], 1)[0] * 10  # slope over the second half, scaled to all runs
     print(f"{runs} runs in one process: {seen[0]:.0f} MB after a tenth, {seen[-1]:.0f} MB at the end")
-    print(f"  {slope:+.1f} MB a {runs} runs, from the second half")
+    print(f"  {slope:+.1f} MB per {runs} runs, estimated from the second half")
 
 
 def shapes() -> None:
-    """Fit crowds of odd shape."""
+    """Fit crowds of unusual shape."""
     rng = np.random.default_rng(0)
     one = np.arange(1_000_000)
     crowds: dict[str, tuple[pd.DataFrame, Callable[[], fc.MajorityVote | fc.DawidSkene]]] = {
@@ -103,7 +103,7 @@ def shapes() -> None:
 
 
 def main() -> None:
-    """Print what was measured."""
+    """Run the selected parts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--only", nargs="+", choices=("together", "soak", "shapes"), default=["together", "soak", "shapes"]

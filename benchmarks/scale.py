@@ -1,10 +1,10 @@
-"""Votes from a million up: seconds and peak memory of the engines, from the file of votes to the labels.
+"""Measure seconds and peak memory of the engines on a million votes and more, from the file of votes to the labels.
 
-``python benchmarks/scale.py`` runs 1 and 10 million votes; ``--votes 1e8`` more. Each run is a process of its own:
-``faircrowd aggregate`` with 20 rounds of Dawid-Skene, by default with the exact fair rule for two groups. A round is
-the median of those between two rounds of the run; the fastest round, and the seconds of all processors, tell less of
-other work on the same machine. ``--kill 10`` also kills a stream after so many rounds, goes on with ``--resume``, and
-compares the files.
+``python benchmarks/scale.py`` runs 1 and 10 million votes; ``--votes 1e8`` runs more. Each run is a process of its own:
+``faircrowd aggregate`` with 20 rounds of Dawid-Skene, by default with the exact fair rule for two groups. Seconds per
+round are the median over the rounds of the run; the fastest round, and the processor seconds, depend less on other work
+on the same machine. ``--kill 10`` also kills a stream after 10 rounds, continues it with ``--resume``, and compares the
+files.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-VOTES_A_TASK = 5
+VOTES_PER_TASK = 5
 CHUNK = 1 << 20
 ROUNDS = 20
 FILES = ("labels.csv", "workers.csv", "rule.json", "model.json", "model.npz", "summary.json")
@@ -43,9 +43,9 @@ sys.exit(code)
 
 
 def write_crowd(folder: Path, n_votes: int, n_workers: int = 10_000) -> None:
-    """Write votes.parquet, its rows in no order, and tasks.parquet with two groups."""
-    n_tasks = n_votes // VOTES_A_TASK
-    n_votes = n_tasks * VOTES_A_TASK
+    """Write votes.parquet, with its rows shuffled, and tasks.parquet with two groups."""
+    n_tasks = n_votes // VOTES_PER_TASK
+    n_votes = n_tasks * VOTES_PER_TASK
     stride = next(a for a in range(int(n_votes * 0.618) | 1, 2 * n_votes) if math.gcd(a, n_votes) == 1)
     skill = np.random.default_rng(0).uniform(0.6, 0.95, n_workers)
     with pyarrow.parquet.ParquetWriter(folder / "tasks.parquet", _schema("task", "group")) as file:
@@ -55,9 +55,9 @@ def write_crowd(folder: Path, n_votes: int, n_workers: int = 10_000) -> None:
     with pyarrow.parquet.ParquetWriter(folder / "votes.parquet", _schema("task", "worker", "label")) as file:
         for first in range(0, n_votes, CHUNK):
             row = np.arange(first, min(first + CHUNK, n_votes))
-            vote = row * stride % n_votes  # every vote once, far from its neighbours
-            task = vote // VOTES_A_TASK
-            worker = (task * 7919 + vote % VOTES_A_TASK * 1237) % n_workers
+            vote = row * stride % n_votes  # each vote once, far from its neighbours
+            task = vote // VOTES_PER_TASK
+            worker = (task * 7919 + vote % VOTES_PER_TASK * 1237) % n_workers
             rng = np.random.default_rng([1, first])
             wrong = rng.random(row.size) > skill[worker] - 0.1 * _group(task)
             file.write(pa.table({"task": task, "worker": worker, "label": _truth(task) ^ wrong}))
@@ -78,7 +78,7 @@ def _truth(task: np.ndarray) -> np.ndarray:
 def run(
     folder: Path, engine: str, *, fair: bool, limit: str | None, out: Path, kill: int = 0, resume: bool = False
 ) -> dict[str, Any]:
-    """Run the command; return its seconds and the largest memory it had resident, in MB."""
+    """Run the command; return its seconds and its peak resident memory in MB."""
     times = folder / "times.json"
     command = [sys.executable, "-c", CHILD, str(times), str(kill), "aggregate", str(folder / "votes.parquet")]
     command += ["--out", str(out), "--engine", engine, "--n-iter", str(ROUNDS), "--tol", "-1", "--no-report", "--json"]
@@ -97,7 +97,7 @@ def run(
     if not kill:
         rounds = np.diff(json.loads(times.read_text(encoding="utf-8")), axis=0)
         median, processor = np.median(rounds, axis=0)
-        found |= {"a_round": median, "fastest_round": rounds[:, 0].min(), "processor_a_round": processor}
+        found |= {"per_round": median, "fastest_round": rounds[:, 0].min(), "processor_per_round": processor}
     return found
 
 
@@ -110,22 +110,22 @@ def same(first: Path, second: Path) -> bool:
 
 
 def differing(first: Path, second: Path) -> list[str]:
-    """Name the files that are not the same, byte by byte."""
+    """Return the names of the files that are not equal byte by byte."""
     return [name for name in FILES if (first / name).exists() and not same(first / name, second / name)]
 
 
 def measure(
     folder: Path, n_votes: int, engines: list[str], *, fair: bool, limit: str | None, kill: int
 ) -> dict[str, Any]:
-    """Measure one size in a folder."""
+    """Measure one number of votes, with files in this folder."""
     began = time.perf_counter()
     write_crowd(folder, n_votes)
     print(f"{n_votes:,} votes written in {time.perf_counter() - began:.0f} s", flush=True)
     found: dict[str, Any] = {"votes": n_votes, "fair": fair}
     for engine in engines:
         found[engine] = run(folder, engine, fair=fair, limit=limit, out=folder / engine)
-        found[engine]["fastest_a_million"] = found[engine]["fastest_round"] / n_votes * 1e6
-        found[engine]["processor_a_million"] = found[engine]["processor_a_round"] / n_votes * 1e6
+        found[engine]["fastest_per_million"] = found[engine]["fastest_round"] / n_votes * 1e6
+        found[engine]["processor_per_million"] = found[engine]["processor_per_round"] / n_votes * 1e6
         show(engine, found[engine])
     others = engines[1:]
     if kill:
@@ -149,10 +149,10 @@ def main() -> None:
     parser.add_argument("--votes", type=float, nargs="+", default=[1e6, 1e7])
     parser.add_argument("--engines", nargs="+", default=["memory", "stream"])
     parser.add_argument("--memory-limit")
-    parser.add_argument("--kill", type=int, default=0, help="also kill a stream after so many rounds, and go on")
+    parser.add_argument("--kill", type=int, default=0, help="also kill a stream after this many rounds, and resume it")
     parser.add_argument("--plain", action="store_true", help="without groups and the fair rule")
-    parser.add_argument("--folder", type=Path, help="where files are made (default: temporary)")
-    parser.add_argument("--json", type=Path, help="also write the figures here")
+    parser.add_argument("--folder", type=Path, help="where files are written (default: a temporary folder)")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     given = parser.parse_args()
     rows = []
     for n_votes in given.votes:

@@ -1,12 +1,12 @@
 r"""The paper's Algorithm 1 for two groups and any number of classes, as a baseline for fair.py.
 
-The dual :math:`\sum_a E_a[\max_k(\pi_a P_k - s_a \beta_k)] + \varepsilon \sum_k |\beta_k|`, with the maximum softened
+The dual :math:`\sum_a E_a[\max_k(\pi_a P_k - s_a \beta_k)] + \varepsilon \sum_k |\beta_k|`, with the maximum smoothed
 at temperature c to the mean of its arguments under softmax weights, is minimised by sequential quadratic
 programming (SciPy's SLSQP). Ties are broken by uniform noise instead of tie weights, as the paper advises for
-many classes. The step that spreads posteriors near 0 and 1 is left out: the data of the benchmark do not need it.
+many classes. The step that spreads posteriors near 0 and 1 is left out: the benchmark's data do not need it.
 
-Written to be fast, for a fair race: :math:`\beta = u - v` with :math:`u, v \ge 0` makes the objective smooth, its
-gradient is exact, and arrays are class by class and in blocks that stay in the cache.
+Written to be fast, for a fair comparison: :math:`\beta = u - v` with :math:`u, v \ge 0` makes the objective smooth, its
+gradient is exact, and arrays are stored class by class and read in blocks that stay in the cache.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ def smoothed_labels(
     random_state: int = 0,
     exact_gradient: bool = True,
 ) -> NDArray[np.int64]:
-    """Return a label a task; groups are 0 and 1. Without the exact gradient, SciPy takes differences."""
+    """Return the label of each task; groups are 0 and 1. Without the exact gradient, SciPy uses finite differences."""
     n_tasks, n_classes = posterior.shape
     noisy = posterior + np.random.default_rng(random_state).uniform(0.0, noise, posterior.shape)
     shares = np.bincount(group, minlength=2) / n_tasks
@@ -61,7 +61,7 @@ def smoothed_labels(
 
 
 def _soft(scores: NDArray[np.float64], prices: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-    """Return the mean softened maximum of scores - prices (a column a task), and minus its slope in the prices."""
+    """Return the mean smoothed maximum of scores - prices (one column per task), and minus its slope in the prices."""
     n_classes, n_tasks = scores.shape
     value, slope = 0.0, np.zeros(n_classes)
     for start in range(0, n_tasks, _BLOCK):

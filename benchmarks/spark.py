@@ -1,4 +1,4 @@
-"""Seconds a round of Dawid-Skene in memory and in Spark, on the same votes and in the same run.
+"""Measure seconds per round of Dawid-Skene in memory and in Spark, on the same votes and in the same run.
 
 python benchmarks/spark.py --votes 5000000 --masters 'local[1]' 'local[2]'
 """
@@ -16,7 +16,7 @@ from faircrowd import DawidSkene, VoteTable, read_votes
 from faircrowd.aggregate.confusion import Confusion, Counter
 from faircrowd.engines import spark_session
 
-WORKERS_A_TASK = 5
+WORKERS_PER_TASK = 5
 SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
@@ -26,13 +26,13 @@ SETTINGS = {
 
 
 def crowd(n_votes: int, n_workers: int, n_classes: int, path: str) -> None:
-    """Write votes of workers of different skill as Parquet, in no order."""
+    """Write votes of workers of different skill as Parquet, in random order."""
     rng = np.random.default_rng(0)
-    n_tasks = n_votes // WORKERS_A_TASK
-    task = np.repeat(np.arange(n_tasks), WORKERS_A_TASK)
-    # Workers of a task are distinct: steps of an odd size from a random start.
-    start = np.repeat(rng.integers(n_workers, size=n_tasks), WORKERS_A_TASK)
-    worker = (start + np.tile(np.arange(WORKERS_A_TASK), n_tasks) * (n_workers // WORKERS_A_TASK)) % n_workers
+    n_tasks = n_votes // WORKERS_PER_TASK
+    task = np.repeat(np.arange(n_tasks), WORKERS_PER_TASK)
+    # The workers of a task are distinct: equal steps from a random start.
+    start = np.repeat(rng.integers(n_workers, size=n_tasks), WORKERS_PER_TASK)
+    worker = (start + np.tile(np.arange(WORKERS_PER_TASK), n_tasks) * (n_workers // WORKERS_PER_TASK)) % n_workers
     truth = rng.integers(n_classes, size=n_tasks)[task]
     right = rng.random(task.size) < rng.uniform(0.55, 0.95, n_workers)[worker]
     label = np.where(right, truth, rng.integers(n_classes, size=task.size))
@@ -41,7 +41,7 @@ def crowd(n_votes: int, n_workers: int, n_classes: int, path: str) -> None:
 
 
 def rounds(votes: Any, count: int) -> tuple[Confusion, float]:
-    """Run rounds after one that warms up; return the parameters and the seconds a round."""
+    """Run some rounds after a warm-up round; return the parameters and the seconds per round."""
     model = DawidSkene()
     counter = Counter(votes, by_group=False)
     used = model._maximise(counter.from_shares())
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--classes", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--masters", nargs="+", default=["local[1]", "local[2]"])
-    parser.add_argument("--memory", default="4g", help="heap of the driver")
+    parser.add_argument("--memory", default="4g", help="heap size of the driver")
     parser.add_argument("--path", default="/tmp/faircrowd-votes.parquet", help="where the votes are written")  # noqa: S108
     asked = parser.parse_args()
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

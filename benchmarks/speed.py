@@ -1,4 +1,4 @@
-"""Speed and memory against crowd-kit, as ratios in one run; each measurement in a fresh process."""
+"""Compare speed and memory with crowd-kit, as ratios in one run; each measurement in a fresh process."""
 
 import argparse
 import json
@@ -8,12 +8,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-ONE = Path(__file__).with_name("one.py")
+MEASURE_FIT = Path(__file__).with_name("measure_fit.py")
 
 
 def measure(environment: dict[str, str] | None = None, **job: object) -> dict[str, float]:
     done = subprocess.run(
-        [sys.executable, str(ONE), json.dumps({"rounds": 20, "classes": 2, **job})],
+        [sys.executable, str(MEASURE_FIT), json.dumps({"rounds": 20, "classes": 2, **job})],
         capture_output=True,
         text=True,
         check=True,
@@ -26,7 +26,7 @@ RESULTS: list[dict[str, object]] = []
 
 
 def versus(method: str, votes: int, **more: object) -> None:
-    """Measure both packages, print a row of the table and keep it."""
+    """Measure both packages, print one row of the table, and add it to RESULTS."""
     repeat = 3 if votes <= 1_000_000 else 1
     ours = measure(package="faircrowd", method=method, votes=votes, repeat=repeat, **more)
     theirs = measure(package="crowd-kit", method=method, votes=votes, repeat=1, **more)
@@ -48,12 +48,8 @@ def main() -> None:
     most = int(given.most)
     sizes = [size for size in (10_000, 100_000, 1_000_000, 10_000_000) if size <= most]
 
-    print(
-        "Frame in to labels out, 20 rounds of Dawid-Skene; rows in random order; warm (packages loaded, code compiled)."
-    )
-    print(
-        "peak: of the process, frame and packages included; extra: what the call adds to that. MB; x: crowd-kit / ours."
-    )
+    print("From data frame to labels, 20 rounds of Dawid-Skene; rows in random order; packages loaded, code compiled.")
+    print("peak: MB of the process, with frame and packages; extra: MB that the call adds; x: crowd-kit / ours.")
     print(
         f"{'method':<18}{'votes':>11}{'K':>4}{'ids':>9}{'ours s':>10}{'theirs s':>10}{'x':>8}"
         f"{'peak':>9}{'theirs':>9}{'x':>7}{'extra':>9}{'theirs':>9}{'x':>7}"
@@ -69,7 +65,7 @@ def main() -> None:
     if given.save:
         given.save.write_text(json.dumps(RESULTS, indent=1) + "\n")
 
-    print("\nGrowth, ours alone (seconds a million votes):")
+    print("\nGrowth, ours only (seconds per million votes):")
     for method in ("MajorityVote", "DawidSkene"):
         cells = [measure(package="faircrowd", method=method, votes=size, repeat=3)["seconds"] for size in sizes]
         print(f"  {method:<14}" + "".join(f"{s:>12,}: {c / s * 1e6:.3f}" for s, c in zip(sizes, cells, strict=True)))

@@ -1,6 +1,6 @@
-"""One measurement in a process of its own: seconds and peak memory of one fit, frame in to labels out.
+"""Measure one fit in a process of its own: seconds and peak memory, from data frame to labels.
 
-Run by speed.py as ``python one.py '{"package": ..., "method": ..., ...}'``; prints one line of JSON.
+Run by speed.py as ``python measure_fit.py '{"package": ..., "method": ..., ...}'``; prints one line of JSON.
 """
 
 import json
@@ -15,7 +15,7 @@ import pandas as pd
 
 
 def crowd(votes: int, classes: int, names: str) -> pd.DataFrame:
-    """Five votes a task in random order, a worker for every thousand votes (a hundred at least)."""
+    """Return five votes per task in random order, with one worker per thousand votes (at least a hundred workers)."""
     rng = np.random.default_rng(0)
     n_tasks, n_workers = votes // 5, max(100, votes // 1000)
     task = np.repeat(np.arange(n_tasks), 5)
@@ -53,7 +53,7 @@ def main() -> None:
         model(job["package"], job["method"], 2).fit_predict(warm)
     seconds, extra = [], []
     for _ in range(job.get("repeat", 1)):
-        Path("/proc/self/clear_refs").write_text("5")  # start the high-water mark anew
+        Path("/proc/self/clear_refs").write_text("5")  # reset the high-water mark
         before = memory("VmRSS")
         start = time.perf_counter()
         model(job["package"], job["method"], job["rounds"]).fit_predict(frame)
