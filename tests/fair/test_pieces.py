@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faircrowd.exact.units import limbs_of
+from faircrowd.exact.sums import to_limbs
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.make import FairResult, solve_problem
 from faircrowd.fair.objective import make_gain
@@ -267,7 +267,7 @@ def test_of_equal_counts_the_width_of_a_window_does_not_choose(epsilon: float) -
     for first, last in ((0, 4), (0, 3), (1, 3), (1, 4)):
         sides = []
         for a, own in ((0, 30), (1, 60)):
-            high, low = limbs_of(-keys, 2.0**50)
+            high, low = to_limbs(-keys, 2.0**50)
             before = [int((part * counts[a])[:first].sum()) for part in (np.ones(4, dtype=np.int64), high, low)]
             given = keys[first:last], counts[a, first:last], (before[0], before[1], before[2])
             sides.append(make_window(*given, own=own, n=79, total=158.0, unit=2.0**50))

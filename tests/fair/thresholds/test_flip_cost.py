@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from faircrowd.exact.units import AT_ONCE, UNIT, from_limbs
+from faircrowd.exact.sums import PROBABILITY_UNIT, TERMS_PER_CARRY, limbs_to_numbers
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -75,17 +75,17 @@ def test_prices_are_counted_in_bins(up: int) -> None:
     np.testing.assert_array_equal(counts, wanted)
 
 
-@pytest.mark.parametrize("n", [40, AT_ONCE, AT_ONCE + 1, 2 * AT_ONCE + 5])
+@pytest.mark.parametrize("n", [40, TERMS_PER_CARRY, TERMS_PER_CARRY + 1, 2 * TERMS_PER_CARRY + 5])
 def test_totals_beside_and_runs_between(n: int) -> None:
     tasks, prices, price = some(n)
     cost = 1 - 2 * tasks.posterior[:, 1]
     low, high = -0.1875, 0.09375  # both are prices of tasks
-    (totals,) = totals_beside(tasks, prices, int(place_of(low)), int(place_of(high)), UNIT)
+    (totals,) = totals_beside(tasks, prices, int(place_of(low)), int(place_of(high)), PROBABILITY_UNIT)
     for a in (0, 1):
         for side, beside in enumerate((price < low, price > high)):
             chosen = beside & (tasks.group == a)
             assert totals[a, side, 0] == chosen.sum()
-            assert from_limbs(totals[a, side, 1:]) == -cost[chosen].sum()
+            assert limbs_to_numbers(totals[a, side, 1:]) == -cost[chosen].sum()
     keys, groups, counts = runs_between(tasks, prices, int(place_of(low)), int(place_of(high)))
     between = (low <= price) & (price <= high)
     assert (price == low).any()
@@ -117,9 +117,9 @@ def test_no_price_is_between() -> None:
     assert keys.size == groups.size == counts.size == 0
 
 
-@pytest.mark.parametrize("n", [0, 1, 50, AT_ONCE, AT_ONCE + 1, 3 * AT_ONCE])
+@pytest.mark.parametrize("n", [0, 1, 50, TERMS_PER_CARRY, TERMS_PER_CARRY + 1, 3 * TERMS_PER_CARRY])
 def test_the_total_of_costs(n: int) -> None:
     costs = np.random.default_rng(n).integers(-64, 65, n) / 64
     limbs = np.array([[1, 2]])
-    total_of(costs, UNIT, limbs)
-    assert from_limbs(limbs[0] - [1, 2]) == -costs.sum()
+    total_of(costs, PROBABILITY_UNIT, limbs)
+    assert limbs_to_numbers(limbs[0] - [1, 2]) == -costs.sum()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from faircrowd.exact.hashing import uniforms
-from faircrowd.exact.units import AT_ONCE, UNIT, from_limbs
+from faircrowd.exact.sums import PROBABILITY_UNIT, TERMS_PER_CARRY, limbs_to_numbers
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -39,7 +39,7 @@ def keys(tasks: Tasks, key: Key) -> np.ndarray:
 
 @pytest.mark.parametrize("key", [COST, SHIFTED], ids=["accuracy", "gains"])
 @pytest.mark.parametrize("last", [False, True])
-@pytest.mark.parametrize("n", [2, 40, AT_ONCE, AT_ONCE + 1, 2 * AT_ONCE + 3])
+@pytest.mark.parametrize("n", [2, 40, TERMS_PER_CARRY, TERMS_PER_CARRY + 1, 2 * TERMS_PER_CARRY + 3])
 def test_own_labels_and_their_totals(key: Key, last: bool, n: int) -> None:
     tasks = some(n)
     cost = keys(tasks, key)
@@ -49,10 +49,10 @@ def test_own_labels_and_their_totals(key: Key, last: bool, n: int) -> None:
     np.testing.assert_array_equal(labels, marked)
     assert labels.dtype == np.int32
     np.testing.assert_array_equal(own_law(tasks, key, True, last), np.stack([~marked, marked], axis=1))
-    counts, gains, beliefs = own_totals(tasks, key, UNIT, True, last)
+    counts, gains, beliefs = own_totals(tasks, key, PROBABILITY_UNIT, True, last)
     assert counts.tolist() == [(marked & (tasks.group == a)).sum() for a in (0, 1)]
-    np.testing.assert_array_equal(from_limbs(gains), [-cost[marked & (tasks.group == a)].sum() for a in (0, 1)])
-    np.testing.assert_array_equal(from_limbs(beliefs), tasks.posterior.sum(axis=0))
+    np.testing.assert_array_equal(limbs_to_numbers(gains), [-cost[marked & (tasks.group == a)].sum() for a in (0, 1)])
+    np.testing.assert_array_equal(limbs_to_numbers(beliefs), tasks.posterior.sum(axis=0))
 
 
 def test_own_labels_are_judged_by_log_odds_or_by_cost() -> None:
@@ -65,7 +65,7 @@ def test_own_labels_are_judged_by_log_odds_or_by_cost() -> None:
     for by_cost, wanted in ((False, [0, 1]), (True, [1, 1])):
         counts, gains, _ = own_totals(tasks, key, 2.0**50, by_cost, False)
         assert counts.tolist() == wanted
-        np.testing.assert_allclose(from_limbs(gains, 2.0**50), (5 * p - 1) * wanted, atol=1e-12)
+        np.testing.assert_allclose(limbs_to_numbers(gains, 2.0**50), (5 * p - 1) * wanted, atol=1e-12)
 
 
 def test_tasks_at_a_key() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from faircrowd.errors import FaircrowdError
-from faircrowd.exact.units import to_units
+from faircrowd.exact.sums import to_units
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.exact.units import AT_ONCE, carry, to_units
+from faircrowd.exact.sums import TERMS_PER_CARRY, carry, to_units
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.fair.thresholds.scores import Key, cost_of, key_of
 
@@ -64,8 +64,8 @@ def runs_between(tasks: Tasks, prices: Prices, low: int, high: int) -> tuple[NDA
 def total_of(costs: Any, unit: float, limbs: Any) -> None:
     """Add what tasks of these costs gain to a pair of integers."""
     sums = np.zeros(1, np.int64)
-    for start in range(0, costs.size, AT_ONCE):
-        for i in range(start, min(start + AT_ONCE, costs.size)):
+    for start in range(0, costs.size, TERMS_PER_CARRY):
+        for i in range(start, min(start + TERMS_PER_CARRY, costs.size)):
             sums[0] += to_units(-costs[i], unit)
         carry(sums, limbs)
 
@@ -117,8 +117,8 @@ def _totals_beside(
     posterior: Any, log_odds: Any, group: Any, prices: Any, low: Any, high: Any, unit: float, totals: Any
 ) -> None:
     sums, limbs = np.zeros(4, np.int64), np.zeros((4, 2), np.int64)
-    for start in range(0, group.size, AT_ONCE):
-        for i in range(start, min(start + AT_ONCE, group.size)):
+    for start in range(0, group.size, TERMS_PER_CARRY):
+        for i in range(start, min(start + TERMS_PER_CARRY, group.size)):
             cost = cost_of(prices.key, key_of(prices.key, posterior, log_odds, i))
             place = place_of(price_at(cost, prices.shares[group[i]], group[i] == prices.up))
             if place < low or place > high:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.exact.hashing import draw
-from faircrowd.exact.units import AT_ONCE, UNIT, carry, to_units
+from faircrowd.exact.sums import PROBABILITY_UNIT, TERMS_PER_CARRY, carry, to_units
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.fair.thresholds.scores import Key, cost_of, key_of
 from faircrowd.votes.vocabulary import Codes
@@ -92,16 +92,16 @@ def _own_totals(
     beliefs: Any,
 ) -> None:
     sums, seen = np.zeros(2, np.int64), np.zeros(2, np.int64)
-    for start in range(0, group.size, AT_ONCE):
-        for i in range(start, min(start + AT_ONCE, group.size)):
+    for start in range(0, group.size, TERMS_PER_CARRY):
+        for i in range(start, min(start + TERMS_PER_CARRY, group.size)):
             value = key_of(key, posterior, log_odds, i)
             cost = cost_of(key, value)
             judged = cost if by_cost else value
             is_marked = np.int64(judged < 0.0) | (np.int64(judged == 0.0) & np.int64(last))
             counts[group[i]] += is_marked  # no branch to foresee
             sums[group[i]] += is_marked * to_units(-cost, unit)
-            seen[0] += to_units(posterior[i, 0], UNIT)
-            seen[1] += to_units(posterior[i, 1], UNIT)
+            seen[0] += to_units(posterior[i, 0], PROBABILITY_UNIT)
+            seen[1] += to_units(posterior[i, 1], PROBABILITY_UNIT)
         carry(sums, gains)
         carry(seen, beliefs)
 

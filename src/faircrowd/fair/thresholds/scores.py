@@ -7,7 +7,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.exact.units import unit_for
+from faircrowd.exact.sums import unit_for
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.population import Tasks
 

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.exact.units import limbs_of, to_units
+from faircrowd.exact.sums import to_limbs, to_units
 
 __all__ = [
     "BLOCK",
@@ -61,7 +61,7 @@ class Side(NamedTuple):
         A window: how many tasks come before each run of equal costs, and after the last; ``costs`` has a run in each
         place. Empty otherwise.
     high, low : ndarray of int64, shape (n_runs,)
-        A window: what the tasks before each run gain, in units, as two integers (see :mod:`faircrowd.exact.units`).
+        A window: what the tasks before each run gain, in units, as two integers (see :mod:`faircrowd.exact.sums`).
     unit : float
         A window: units of one.
     """
@@ -113,7 +113,7 @@ def make_window(
 ) -> Side:
     """Build a side from runs of rising costs, their lengths, and the number and gain (as limbs) of the tasks before."""
     starts = before[0] + np.append(0, np.cumsum(counts)).astype(np.int64)
-    high, low = limbs_of(-costs, unit)
+    high, low = to_limbs(-costs, unit)
     high = before[1] + np.append(0, np.cumsum(high * counts))[:-1]
     low = before[2] + np.append(0, np.cumsum(low * counts))[:-1]
     nothing = np.empty(0)

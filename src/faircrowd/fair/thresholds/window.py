@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import FaircrowdError
-from faircrowd.exact.units import from_limbs
+from faircrowd.exact.sums import limbs_to_numbers
 from faircrowd.fair.tasks.population import Population
 from faircrowd.fair.tasks.tie_break import first_in_order
 from faircrowd.fair.thresholds.flip_cost import (
@@ -83,10 +83,13 @@ def own_labels(tasks: Population, key: Key, *, by_cost: bool) -> Own:
     unit = unit_of(key)
     counts, gains, beliefs = tasks.reduce(own_totals, key, unit, by_cost, tasks.ties == "last")
     total = int(tasks.sizes.sum())
-    means = [float(p) for p in from_limbs(beliefs) / total]
+    means = [float(p) for p in limbs_to_numbers(beliefs) / total]
     rates = counts / tasks.sizes
     return Own(
-        counts, float(from_limbs(gains.sum(axis=0), unit)) / total, (means[0], means[1]), float(rates[1] - rates[0])
+        counts,
+        float(limbs_to_numbers(gains.sum(axis=0), unit)) / total,
+        (means[0], means[1]),
+        float(rates[1] - rates[0]),
     )
 
 
