@@ -1,11 +1,9 @@
 """The loop of rounds."""
 
-import numpy as np
 import pytest
 
 from faircrowd.aggregate.em import iterate, watch_rounds
 from faircrowd.errors import ConvergenceWarning
-from faircrowd.exact.sums import add_to_limbs, from_limbs, grid_unit, mass_unit, on_grid
 
 
 def test_stops_when_the_rise_is_within_tol() -> None:
@@ -38,29 +36,3 @@ def test_rounds_can_be_watched() -> None:
     with watch_rounds(lambda *said: seen.append(said)):
         iterate(lambda x: (float(min(x, 1)), x + 1), 0, n_iter=9, tol=0.1, n_votes=2)
     assert seen == [(1, 9, 0.0), (2, 9, 0.5), (3, 9, 0.5)]
-
-
-@pytest.mark.parametrize("n_terms", [1, 2, 7, 1000])
-def test_sums_on_the_grid_do_not_depend_on_order(n_terms: int) -> None:
-    rng = np.random.default_rng(n_terms)
-    (values,) = on_grid(rng.normal(0, 50, n_terms), n_terms=n_terms)
-    sums = {float(np.add.reduce(rng.permutation(values))) for _ in range(20)} | {float(sum(values.tolist()))}
-    assert len(sums) == 1
-
-
-def test_the_grid_is_as_fine_as_it_can_be() -> None:
-    assert grid_unit(1.0, 1) == 2.0**-52
-    assert grid_unit(3.0, 5) == 2.0**-48
-    (values,) = on_grid(np.array([np.pi, -1e-20]), n_terms=4)
-    assert abs(values[0] - np.pi) <= grid_unit(np.pi, 4) / 2
-    assert grid_unit(5e-324, 1) == 2.0**-1022  # never zero
-    assert mass_unit(2**10) == 2.0**52
-    assert mass_unit(2**30) == 2.0**32
-
-
-def test_limbs_hold_a_sum_to_many_digits() -> None:
-    values = np.random.default_rng(0).normal(0, 1000, 5000)
-    limbs = np.zeros(2, np.int64)
-    for value in values:
-        add_to_limbs(limbs, value)
-    assert from_limbs(limbs) == pytest.approx(float(np.sum(values, dtype=np.longdouble)), abs=5000 * 2.0**-44)

@@ -34,12 +34,12 @@ def keys(values: list[Any], seed: int) -> list[int]:
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_mixing_is_splitmix64() -> None:
     """The first numbers of its generator from seed 1234567, as published with it."""
-    state, said = 1234567, []
+    state, found = 1234567, []
     for _ in range(3):
         state = (state + 0x9E3779B97F4A7C15) & ALL
-        said.append(int(mix(np.uint64(state))))
-        assert said[-1] == mixed(state)
-    assert said == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+        found.append(int(mix(np.uint64(state))))
+        assert found[-1] == mixed(state)
+    assert found == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
@@ -53,7 +53,7 @@ def test_mixing_is_splitmix64() -> None:
     ],
     ids=["rising", "mixed", "negative"],
 )
-def test_a_whole_number_is_hashed_as_its_text(numbers: list[int], seed: int) -> None:
+def test_an_integer_is_hashed_as_its_text(numbers: list[int], seed: int) -> None:
     wanted = [hashed(str(number).encode(), seed % 2**64) for number in numbers]
     assert keys(numbers, seed) == wanted
     assert keys([str(number) for number in numbers], seed) == wanted
@@ -71,7 +71,7 @@ def test_texts_bytes_and_mixed_ids() -> None:
 
 
 @pytest.mark.parametrize("values", [["a", "b"], [1, 2], [-1, 2], [1, "a"]])
-def test_no_tasks_no_keys(values: list[Any]) -> None:
+def test_no_tasks_have_no_hashes(values: list[Any]) -> None:
     assert task_keys(Vocabulary.of(values), np.empty(0, dtype=np.int64), 1).tolist() == []
 
 
@@ -80,7 +80,7 @@ def test_uniforms_have_53_bits() -> None:
     assert uniforms(given).tolist() == [0.0, 0.0, 2.0**-53, 0.5, 1 - 2.0**-53]
 
 
-def test_classes_are_drawn_by_their_chances() -> None:
+def test_classes_are_drawn_by_their_probabilities() -> None:
     chances = np.array([[0.0, 1.0, 0.0], *[[0.25, 0.5, 0.25]] * 5, [0.5, 0.0, 0.5], [0.5, 0.25, 0.125]])
     u = [0.0, 0.25 - 2.0**-53, 0.25, 0.75, 1 - 2.0**-53, 0.5, 1 - 2.0**-53]
     asked = []
@@ -90,6 +90,6 @@ def test_classes_are_drawn_by_their_chances() -> None:
         return np.array([int(x * 2**53) << 11 for x in u], dtype=np.uint64)
 
     drawn = draw(chances, of)
-    assert asked == [1, 2, 3, 4, 5, 6, 7]  # no key is made where nothing is open
+    assert asked == [1, 2, 3, 4, 5, 6, 7]  # no hash is computed for a task with a certain label
     assert drawn.tolist() == [1, 0, 0, 1, 2, 2, 2, 2]
     assert drawn.dtype == np.int32

@@ -15,9 +15,15 @@ from faircrowd.exact.hashing import task_keys
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.row_numbers import RowNumbers
-from faircrowd.fair.thresholds.relaxed import relaxed_split
-from faircrowd.fair.thresholds.sorted_group import count_at, make_side, new_cache, rate_of, value_of
-from faircrowd.fair.thresholds.sorted_solve import sort_groups
+from faircrowd.fair.thresholds.relaxed import relaxed_thresholds
+from faircrowd.fair.thresholds.sorted_group import (
+    first_count_with_rate,
+    make_sorted_group,
+    new_value_cache,
+    rate_at_count,
+    sort_groups,
+    value_at_count,
+)
 from faircrowd.fair.tolerances import SLACK
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import keep_used
@@ -79,29 +85,31 @@ def test_rates_and_values_of_every_count(n: int, tied: bool, weighted: bool, see
     costs = np.sort(rng.integers(-3, 4, n) / 5 if tied else rng.uniform(-1, 1, n))
     weights = rng.uniform(0.5, 3.0, n) if weighted else np.ones(n)
     total = 1.7 * n
-    side = make_side(costs, weights if weighted else None, int((costs < 0).sum()), total)
+    side = make_sorted_group(costs, weights if weighted else None, int((costs < 0).sum()), total)
     rates = np.append(0.0, np.cumsum(weights) / weights.sum())
     rates[-1] = 1.0
-    forwards, backwards, again = new_cache(), new_cache(), {}
+    forwards, backwards, again = new_value_cache(), new_value_cache(), {}
     for count in range(n + 1):
         value = -math.fsum(weights[:count] * costs[:count]) / total
-        again[count] = value_of(side, count, forwards)
+        again[count] = value_at_count(side, count, forwards)
         assert again[count] == pytest.approx(value, abs=3e-16)
-        assert rate_of(side, count) == pytest.approx(rates[count], abs=1e-15)
+        assert rate_at_count(side, count) == pytest.approx(rates[count], abs=1e-15)
     for count in rng.permutation(n + 1):
-        assert value_of(side, count, backwards) == again[count]
+        assert value_at_count(side, count, backwards) == again[count]
 
 
 @given(st.integers(1, 300), st.booleans(), SEEDS)
 @settings(max_examples=examples(60))
 def test_counts_are_found_as_in_an_array_of_rates(n: int, weighted: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    side = make_side(np.sort(rng.uniform(-1, 1, n)), rng.uniform(0.5, 3.0, n) if weighted else None, 0, float(n))
-    rates = np.array([rate_of(side, count) for count in range(n + 1)])
+    side = make_sorted_group(
+        np.sort(rng.uniform(-1, 1, n)), rng.uniform(0.5, 3.0, n) if weighted else None, 0, float(n)
+    )
+    rates = np.array([rate_at_count(side, count) for count in range(n + 1)])
     some = rng.choice(rates, 20)
     for rate in (*some, *(some - 0.05), *(some + 0.05 + SLACK), *np.nextafter(some, 2), *np.nextafter(some, -1), -3, 3):
-        assert count_at(side, rate, False) == np.searchsorted(rates, rate, side="left")
-        assert count_at(side, rate, True) == np.searchsorted(rates, rate, side="right")
+        assert first_count_with_rate(side, rate, False) == np.searchsorted(rates, rate, side="left")
+        assert first_count_with_rate(side, rate, True) == np.searchsorted(rates, rate, side="right")
 
 
 # Which of the tied are marked.
@@ -190,10 +198,10 @@ def test_unused_values_are_dropped(codes: list[int]) -> None:
 def test_the_coin_gives_the_rates_and_the_value_of_the_split(votes: int | None) -> None:
     posterior, group = crowd(500, votes)
     problem = read_posterior(posterior, group)
-    split = relaxed_split(sort_groups(problem, make_gain("accuracy", 2), 0).sides, 0.05)
+    split = relaxed_thresholds(sort_groups(problem, make_gain("accuracy", 2), 0).groups, 0.05)
     chances = make_fair(posterior, group, epsilon=0.05, decision="randomized").probabilities[:, 1]
-    assert np.mean(chances[group == 1]) - np.mean(chances[group == 0]) == pytest.approx(split.gap, abs=1e-12)
-    assert abs(split.gap) == pytest.approx(0.05, abs=1e-12)
+    assert np.mean(chances[group == 1]) - np.mean(chances[group == 0]) == pytest.approx(split.signed_gap, abs=1e-12)
+    assert abs(split.signed_gap) == pytest.approx(0.05, abs=1e-12)
     assert np.mean((posterior[:, 1] - posterior[:, 0]) * chances) == pytest.approx(split.value, abs=1e-12)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faircrowd.exact.units import limbs_of
+from faircrowd.exact.sums import to_limbs
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.make import FairResult, solve_problem
 from faircrowd.fair.objective import make_gain
@@ -22,8 +22,8 @@ from faircrowd.fair.tasks.population import Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tie_break import first_in_order
-from faircrowd.fair.thresholds.integer import best_counts
-from faircrowd.fair.thresholds.sorted_group import make_window
+from faircrowd.fair.thresholds.integer import best_integer_counts
+from faircrowd.fair.thresholds.sorted_group import make_window_group
 from faircrowd.votes import Vocabulary
 from strategies import examples
 
@@ -35,11 +35,11 @@ def limits(piece: int, few: int = 4) -> ExitStack:
     """Cut tasks into pieces, sort none, and hold few at once."""
     stack = ExitStack()
     for name, value in {
-        "problem._PIECE": piece,
-        "problem._MOST_SORTED": 0,
-        "selection._FEW": few,
-        "selection._BITS": 3,
-        "order._FEW": few,
+        "tasks.problem._PIECE": piece,
+        "tasks.problem._MOST_SORTED": 0,
+        "thresholds.window._SMALL_WINDOW": few,
+        "thresholds.window._BIN_BITS": 3,
+        "tasks.tie_break._FEW": few,
     }.items():
         stack.enter_context(patch(f"faircrowd.fair.{name}", value))
     return stack
@@ -267,9 +267,9 @@ def test_of_equal_counts_the_width_of_a_window_does_not_choose(epsilon: float) -
     for first, last in ((0, 4), (0, 3), (1, 3), (1, 4)):
         sides = []
         for a, own in ((0, 30), (1, 60)):
-            high, low = limbs_of(-keys, 2.0**50)
+            high, low = to_limbs(-keys, 2.0**50)
             before = [int((part * counts[a])[:first].sum()) for part in (np.ones(4, dtype=np.int64), high, low)]
             given = keys[first:last], counts[a, first:last], (before[0], before[1], before[2])
-            sides.append(make_window(*given, own=own, n=79, total=158.0, unit=2.0**50))
-        found.add(best_counts(*sides, epsilon))
+            sides.append(make_window_group(*given, own_count=own, n_tasks=79, total_weight=158.0, unit=2.0**50))
+        found.add(best_integer_counts(*sides, epsilon))
     assert len(found - {(-1, -1)}) == 1

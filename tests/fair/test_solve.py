@@ -71,7 +71,8 @@ def test_every_way_of_solving(shape: tuple[int, int], weighted: bool, decision: 
     assert found.bound == found.dual_bound
     assert found.optimal == (decision == "randomized" or (shape == (2, 2) and not weighted))
     if shape == (2, 2):
-        said = "one sort of each group, exact" if weighted else "thresholds by selection, exact"
+        rounded = "labels rounded to whole tasks" if decision == "deterministic" else "exact"
+        said = f"one sort of each group, {rounded}" if weighted else "thresholds by selection, exact"
     else:
         said = "linear program over 30 atoms"
     assert found.solver == said

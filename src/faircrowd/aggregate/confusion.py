@@ -12,7 +12,7 @@ from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.kernels.confusion_counts import expected_counts, joint_scores, share_counts
 from faircrowd.aggregate.posterior import check_size
 from faircrowd.engines import engine_of
-from faircrowd.exact.sums import from_limbs, mass_unit, on_grid
+from faircrowd.exact.sums import mass_unit, on_grid, read_log_likelihood
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
@@ -100,7 +100,7 @@ class Counter:
     def expected(self, model: Confusion) -> tuple[Counts, float]:
         """Count with the posterior of a model; also return its log-likelihood."""
         *counts, limbs = self.engine.reduce(expected_counts, self.token, *self._tables(model), *self.units)
-        return self._counts(*counts), from_limbs(limbs)
+        return self._counts(*counts), read_log_likelihood(limbs)
 
     def scores(self, model: Confusion) -> Any:
         """Return the log joint probability of each task's votes and each class, up to the grid, as the engine emits."""

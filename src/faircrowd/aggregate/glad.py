@@ -16,7 +16,7 @@ from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.posterior import Posterior, check_size
 from faircrowd.engines import LocalEngine, local_votes
 from faircrowd.errors import InputError
-from faircrowd.exact.sums import grid_unit
+from faircrowd.exact.sums import grid_step
 from faircrowd.votes import VoteTable
 from faircrowd.votes.numbers import Numbers
 
@@ -151,7 +151,7 @@ class GLAD(Iterative):
 
     def _posterior_of(self, engine: LocalEngine, votes: VoteTable, point: _Abilities) -> Posterior:
         largest = np.abs(point.alphas).max(initial=1.0) * np.exp(point.betas.max(initial=0.0)) + 50.0
-        unit = grid_unit(float(largest), int(votes.votes_per_task.max(initial=1)) + 1)
+        unit = grid_step(float(largest), int(votes.votes_per_task.max(initial=1)) + 1)
         with np.errstate(divide="ignore"):
             log_priors = np.maximum(np.log(self._priors), -700.0)
         scores = engine.emit(glad_scores, classes_token(votes.n_classes), *point, log_priors, unit)

@@ -1,7 +1,7 @@
-"""A number for each task id that depends on the id and a seed alone.
+"""Seeded hashes of task ids: a number for each id that depends on the id and a seed alone.
 
-Ties between tasks are broken by these numbers, and random decisions are drawn from them: never by the order
-of rows, the process, or Python's own hash.
+Ties between tasks are broken by these numbers, and random decisions are drawn from them, so that neither depends on
+the order of rows, the process, or Python's own hash.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ __all__ = ["Ids", "draw", "mix", "task_keys", "uniforms"]
 
 
 class Ids(Protocol):
-    """The ids of tasks, by number: what a :class:`~faircrowd.votes.Vocabulary` is."""
+    """Task ids that are looked up by number; :class:`~faircrowd.votes.Vocabulary` is one implementation."""
 
     @property
     def is_mixed(self) -> bool:
@@ -27,7 +27,7 @@ class Ids(Protocol):
         """The ids as an Arrow array."""
 
     def take(self, codes: NDArray[np.int64]) -> Self:
-        """Return some of the ids."""
+        """Return the ids with these numbers."""
 
     def to_list(self) -> list[Any]:
         """Return the ids as Python values."""
@@ -37,9 +37,9 @@ class Ids(Protocol):
 
 
 def task_keys(tasks: Ids, codes: NDArray[np.int64], random_state: int) -> NDArray[np.uint64]:
-    """Return a 64-bit key for some tasks, from the text of their ids and a seed.
+    """Return a 64-bit hash for each of the tasks with these numbers, from the text of its id and a seed.
 
-    An id counts as its text, so that the integer 7 and the text "7" have the same key on every engine.
+    An id is hashed as text, so that the integer 7 and the text "7" have the same hash on every engine.
     """
     chosen = tasks.take(codes)
     keys, seed = np.empty(len(chosen), dtype=np.uint64), np.uint64(random_state % 2**64)
@@ -61,17 +61,17 @@ def task_keys(tasks: Ids, codes: NDArray[np.int64], random_state: int) -> NDArra
     return keys
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else f"{type(value).__name__} {value}"
 
 
 def uniforms(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return numbers in [0, 1), one a key, with 53 random bits."""
+    """Return a number in [0, 1) for each hash, with 53 random bits."""
     return np.asarray((keys >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
 
 def draw(chances: NDArray[np.float64], hashes: Callable[[NDArray[np.int64]], NDArray[np.uint64]]) -> NDArray[np.int32]:
-    """Draw a class for each task with these probabilities; ``hashes`` gives the keys of some tasks."""
+    """Draw a class for each task with these probabilities; ``hashes`` returns the hashes of the tasks of some rows."""
     classes: NDArray[np.int32] = np.argmax(chances, axis=1).astype(np.int32)
     unsure = np.flatnonzero(chances.max(axis=1) < 1.0)
     u = uniforms(hashes(unsure))
@@ -81,20 +81,22 @@ def draw(chances: NDArray[np.float64], hashes: Callable[[NDArray[np.int64]], NDA
 
 
 @numba.njit(cache=True, nogil=True)
-def mix(x: Any) -> Any:
-    """Spread the bits of a 64-bit number (the finaliser of splitmix64)."""
+def mix(x: np.uint64) -> np.uint64:
+    """Mix the bits of a 64-bit number (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
 @numba.njit(cache=True, nogil=True)
-def _add(key: Any, character: Any) -> Any:
+def _add(key: np.uint64, character: np.uint64) -> np.uint64:
     return (key ^ np.uint64(character)) * np.uint64(0x100000001B3)  # FNV-1a
 
 
 @numba.njit(cache=True, nogil=True)
-def _hash_texts(offsets: Any, characters: Any, seed: Any, keys: Any) -> None:
+def _hash_texts(
+    offsets: NDArray[np.int64], characters: NDArray[np.uint8], seed: np.uint64, keys: NDArray[np.uint64]
+) -> None:
     start = mix(seed + np.uint64(0x9E3779B97F4A7C15))
     for i in range(keys.size):
         key = np.uint64(0xCBF29CE484222325) ^ start
@@ -104,8 +106,8 @@ def _hash_texts(offsets: Any, characters: Any, seed: Any, keys: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _hash_numbers(numbers: Any, seed: Any, keys: Any) -> None:
-    """Hash the digits of whole numbers; neighbours share all but the last two, and the hash of those they share."""
+def _hash_numbers(numbers: NDArray[np.int64], seed: np.uint64, keys: NDArray[np.uint64]) -> None:
+    """Hash the digits of integers; the hash of all digits but the last two is reused while these stay the same."""
     start = mix(seed + np.uint64(0x9E3779B97F4A7C15))
     empty = np.uint64(0xCBF29CE484222325) ^ start
     ten, zero = np.uint64(10), np.uint64(ord("0"))

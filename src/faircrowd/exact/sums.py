@@ -1,34 +1,57 @@
-"""Sums that do not depend on their order.
+"""Sums that do not depend on the order of their terms.
 
 Floating-point addition is not associative: the same votes in another order, or cut into other blocks, would
-give sums that differ in the last digits, and expectation-maximisation can blow such a difference up where a
-crowd is balanced on a tie. So everything that is added up is first rounded to a grid on which the addition is
-exact:
+give sums that differ in the last digits, and expectation-maximisation can amplify such a difference where a
+crowd is close to a tie. So the terms of a sum are first rounded to multiples of a power of two, on which the
+addition is exact:
 
-- terms of a task's score (log-probabilities, weights) to multiples of a power of two so coarse that the sum of
-  the longest task fits the 53 bits of a double (:func:`on_grid`);
-- posterior mass to whole multiples of a power of two, added as 64-bit integers (:func:`mass_unit`);
-- log-likelihoods a task to two integers, a coarse and a fine one (:func:`add_to_limbs`).
+- terms of a task's score (log-probabilities, weights) to multiples so coarse that the sum of the longest task
+  fits the 53 bits of a double (:func:`on_grid`);
+- posterior probabilities of votes to integers of 64 bits (:func:`mass_unit`);
+- posterior probabilities and gains of tasks to integers of 52 bits (:func:`to_units`). Up to 1,024 of these add
+  up in one 64-bit integer; longer sums are *limbs*, a pair of integers: multiples of 2**26 units, and the rest
+  (:func:`carry`, :func:`to_limbs`, :func:`limbs_to_numbers`);
+- log-likelihoods of tasks to limbs with a fixed size of their own, 2**-10 and 2**-44
+  (:func:`add_log_likelihood`, :func:`read_log_likelihood`).
 
-The rounding error is relative to the largest sum, as in any floating-point sum, and the result is the same to
-the last bit for every order of rows, every renaming of tasks and workers, every number of blocks or threads.
+In all of them ``unit`` is the number of units that make one. The rounding error is relative to the largest sum,
+as in any floating-point sum, and the result is the same to the last bit for every order of rows, every renaming
+of tasks and workers, and every number of blocks or threads.
 """
 
 import math
-from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["add_to_limbs", "from_limbs", "grid_unit", "mass_unit", "on_grid"]
+__all__ = [
+    "PROBABILITY_UNIT",
+    "TERMS_PER_CARRY",
+    "add_log_likelihood",
+    "carry",
+    "grid_step",
+    "limbs_to_numbers",
+    "mass_unit",
+    "on_grid",
+    "read_log_likelihood",
+    "to_limbs",
+    "to_units",
+    "unit_for",
+]
 
-_COARSE = 2.0**10
-_FINE = 2.0**34
+PROBABILITY_UNIT = 2.0**52
+"""Number of units that make a probability of one."""
+
+TERMS_PER_CARRY = 1024
+"""This many numbers of 52 bits add up in one 64-bit integer before they must be carried to limbs."""
+
+_COARSE_UNIT = 2.0**10
+_FINE_PER_COARSE = 2.0**34
 
 
-def grid_unit(largest: float, n_terms: int) -> float:
-    """Return the grid (a power of two) on which ``n_terms`` terms of size up to ``largest`` add up exactly."""
+def grid_step(largest: float, n_terms: int) -> float:
+    """Return the grid step (a power of two) with which ``n_terms`` terms of size up to ``largest`` add up exactly."""
     if largest <= 0 or not math.isfinite(largest):
         return 2.0**-52
     return float(2.0 ** max(math.ceil(math.log2(largest * max(n_terms, 1))) + 1 - 53, -1022))
@@ -44,24 +67,63 @@ def on_grid(*arrays: NDArray[np.float64], n_terms: int) -> list[NDArray[np.float
     >>> bool((a + b) + c == a + (b + c))
     True
     """
-    unit = grid_unit(max(float(np.abs(values).max(initial=0.0)) for values in arrays), n_terms)
-    return [np.asarray(np.rint(values / unit) * unit) for values in arrays]
+    step = grid_step(max(float(np.abs(values).max(initial=0.0)) for values in arrays), n_terms)
+    return [np.asarray(np.rint(values / step) * step) for values in arrays]
 
 
 def mass_unit(n_terms: int) -> float:
-    """Return how many units make a probability of one, if up to ``n_terms`` are added in 64 bits."""
+    """Return the number of units that make a probability of one if up to ``n_terms`` are added in 64 bits."""
     return float(2.0 ** min(52, 62 - math.ceil(math.log2(max(n_terms, 2)))))
 
 
+def unit_for(largest: float) -> float:
+    """Return the number of units that make one, for numbers of size up to ``largest`` in 52 bits."""
+    return float(2.0 ** (52 - math.ceil(math.log2(largest)))) if largest > 0 else PROBABILITY_UNIT
+
+
 @numba.njit(cache=True, nogil=True)
-def add_to_limbs(limbs: Any, value: float) -> None:
-    """Add a number to a pair of integers: multiples of 2**-10, and the rest in multiples of 2**-44."""
-    scaled = value * _COARSE
+def to_units(number: float, unit: float) -> np.int64:
+    """Round a number to an integer of units."""
+    return np.int64(math.floor(number * unit + 0.5))
+
+
+@numba.njit(cache=True, nogil=True)
+def carry(sums: NDArray[np.int64], limbs: NDArray[np.int64]) -> None:
+    """Add sums of units to limbs, and reset the sums to zero."""
+    for k in range(sums.size):
+        limbs[k, 0] += sums[k] >> 26
+        limbs[k, 1] += sums[k] & (2**26 - 1)
+        sums[k] = 0
+
+
+def to_limbs(numbers: NDArray[np.float64], unit: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the high and the low limb of each number."""
+    units = np.floor(numbers * unit + 0.5).astype(np.int64)
+    return units >> 26, units & (2**26 - 1)
+
+
+def limbs_to_numbers(limbs: NDArray[np.int64], unit: float = PROBABILITY_UNIT) -> NDArray[np.float64]:
+    """Return the numbers that limbs (the last axis) stand for.
+
+    Examples
+    --------
+    >>> limbs = np.stack(to_limbs(np.array([0.25, 0.5]), PROBABILITY_UNIT), axis=1)
+    >>> float(limbs_to_numbers(limbs.sum(axis=0)))
+    0.75
+    """
+    high, low = np.moveaxis(limbs.astype(object), -1, 0)  # Python integers, which do not overflow
+    return np.asarray((high * 2**26 + low) / unit, dtype=np.float64)
+
+
+@numba.njit(cache=True, nogil=True)
+def add_log_likelihood(limbs: NDArray[np.int64], value: float) -> None:
+    """Add a log-likelihood to a pair of integers: multiples of 2**-10, and the rest in multiples of 2**-44."""
+    scaled = value * _COARSE_UNIT
     whole = math.floor(scaled)
     limbs[0] += np.int64(whole)
-    limbs[1] += np.int64((scaled - whole) * _FINE + 0.5)
+    limbs[1] += np.int64((scaled - whole) * _FINE_PER_COARSE + 0.5)
 
 
-def from_limbs(limbs: NDArray[np.int64]) -> float:
-    """Return the number that a pair of integers holds."""
-    return int(limbs[0]) / _COARSE + int(limbs[1]) / (_COARSE * _FINE)
+def read_log_likelihood(limbs: NDArray[np.int64]) -> float:
+    """Return the sum of the log-likelihoods that were added to a pair of integers."""
+    return int(limbs[0]) / _COARSE_UNIT + int(limbs[1]) / (_COARSE_UNIT * _FINE_PER_COARSE)

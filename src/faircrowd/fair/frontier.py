@@ -14,9 +14,8 @@ from faircrowd.fair.program.atoms import merge
 from faircrowd.fair.program.relaxed import solve_relaxed
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.thresholds.flip_order import flip_path
-from faircrowd.fair.thresholds.sorted_group import rate_of
-from faircrowd.fair.thresholds.sorted_solve import sort_groups
+from faircrowd.fair.thresholds.flip_cost import flip_path
+from faircrowd.fair.thresholds.sorted_group import rate_at_count, sort_groups
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Frontier", "FrontierPoint", "Solution", "sweep", "trace_frontier"]
@@ -84,8 +83,8 @@ def trace_frontier(problem: Problem, gain: Gain, random_state: int) -> Frontier:
 def _exact(problem: Problem, gain: Gain, random_state: int) -> Frontier:
     # The groups are sorted anew: kept from the labels, they would take as much memory as half the posterior.
     found = sort_groups(problem, gain, random_state)
-    zero, one = found.sides
-    own = rate_of(one, one.own) - rate_of(zero, zero.own)
+    zero, one = found.groups
+    own = rate_at_count(one, one.own_count) - rate_at_count(zero, zero.own_count)
     falls, rises = (one, zero) if own > 0 else (zero, one)
     gap, value, changed, marked = flip_path(falls, rises, abs(own))
     accuracy = value + found.base

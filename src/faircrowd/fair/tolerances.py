@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PROGRAM", "SLACK", "TIE", "tie_widths"]
+__all__ = ["PROGRAM", "SAME_VALUE", "SLACK", "TIE", "WINDOW_TIE", "tie_widths"]
 
 SLACK = 1e-13
 """A gap may exceed epsilon by this much: the rounding of epsilon and of the rates themselves."""
@@ -25,3 +25,10 @@ def tie_widths(prices: NDArray[np.float64], shares: NDArray[np.float64]) -> NDAr
     if prices.shape == (2, 2) or not prices.any():
         return np.full(shares.size, TIE)
     return TIE + 10 * PROGRAM / shares
+
+
+WINDOW_TIE = 10 * TIE
+"""A window around thresholds includes the tasks that are nearer to its ends: all that a rule may take as tied."""
+
+SAME_VALUE = 1e-15
+"""Objective values of labellings that are nearer to each other are equal but for rounding."""

@@ -12,10 +12,9 @@ from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.dual import prices_of
 from faircrowd.fair.rule import thresholds_of
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.thresholds.integer import best_counts
-from faircrowd.fair.thresholds.relaxed import relaxed_split
-from faircrowd.fair.thresholds.sorted_group import new_cache, value_of
-from faircrowd.fair.thresholds.sorted_solve import sort_groups
+from faircrowd.fair.thresholds.integer import best_integer_counts
+from faircrowd.fair.thresholds.relaxed import relaxed_thresholds
+from faircrowd.fair.thresholds.sorted_group import new_value_cache, sort_groups, value_at_count
 
 __all__ = ["Choice", "choices"]
 
@@ -61,18 +60,20 @@ def choices(problem: Problem, gain: Gain, epsilons: Sequence[float], random_stat
 
 def _counted(problem: Problem, gain: Gain, epsilons: Sequence[float], random_state: int) -> list[Choice]:
     found = sort_groups(problem, gain, random_state)
-    sizes = np.array([side.costs.size for side in found.sides])
-    own = np.array([side.own for side in found.sides])
+    sizes = np.array([side.costs.size for side in found.groups])
+    own = np.array([side.own_count for side in found.groups])
     made = []
     for epsilon in epsilons:
-        counts = np.array(best_counts(*found.sides, epsilon))
-        beta = relaxed_split(found.sides, epsilon).beta
+        counts = np.array(best_integer_counts(*found.groups, epsilon))
+        beta = relaxed_thresholds(found.groups, epsilon).multiplier
         prices = prices_of(0.5 * beta * np.array([[1.0, -1.0], [-1.0, 1.0]]), sizes.astype(np.float64))
         rates = np.stack([1 - counts / sizes, counts / sizes], axis=1)
         moved = np.zeros((2, 2, 2))
         moved[:, 0, 1], moved[:, 1, 0] = np.maximum(counts - own, 0), np.maximum(own - counts, 0)
         moved[:, 1, 1], moved[:, 0, 0] = np.minimum(counts, own), sizes - np.maximum(counts, own)
-        value = found.base + sum(value_of(side, c, new_cache()) for side, c in zip(found.sides, counts, strict=True))
+        value = found.base + sum(
+            value_at_count(side, c, new_value_cache()) for side, c in zip(found.groups, counts, strict=True)
+        )
         thresholds = thresholds_of(prices, gain.matrix, gain.offset)
         made.append(Choice(epsilon, gap_of(rates), value, rates, moved, thresholds))
     return made

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faircrowd.exact.units import AT_ONCE
+from faircrowd.exact.sums import TERMS_PER_CARRY
 from faircrowd.fair.objective import Gain, f1_gain, make_gain
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -41,7 +41,7 @@ def expected(problem: Problem, labels: np.ndarray, gain: Gain) -> dict[str, Any]
     return {"mass": mass, "tasks": tasks, "trust": trust, "beliefs": beliefs, "gained": gained}
 
 
-@pytest.mark.parametrize("n", [3, 50, AT_ONCE, AT_ONCE + 1, 2 * AT_ONCE + 7])
+@pytest.mark.parametrize("n", [3, 50, TERMS_PER_CARRY, TERMS_PER_CARRY + 1, 2 * TERMS_PER_CARRY + 7])
 def test_sums_over_tasks(n: int) -> None:
     problem, labels = some(n, 3)
     tally, wanted = problem.tally(labels, WITH_OFFSET), expected(problem, labels, WITH_OFFSET)
@@ -63,7 +63,7 @@ def test_sums_over_tasks(n: int) -> None:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n", [9, AT_ONCE + 1])
+@pytest.mark.parametrize("n", [9, TERMS_PER_CARRY + 1])
 def test_f1_of_labels(n: int, weighted: bool) -> None:
     problem, labels = some(n, 2, weighted)
     gain = f1_gain(0.375)

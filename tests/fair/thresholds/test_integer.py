@@ -1,4 +1,4 @@
-"""The best pair of whole counts, against all pairs; and what it rests on, against fractions."""
+"""The best pair of counts of labels 1, against all pairs; and its bound, against exact fractions."""
 
 from fractions import Fraction
 from typing import Any
@@ -6,34 +6,51 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faircrowd.fair.thresholds.integer import _bound, _known_counts, _split_at, best_counts
-from faircrowd.fair.thresholds.sorted_group import Side, make_side, make_window, new_cache, value_of
+from faircrowd.fair.thresholds.integer import (
+    _bound,
+    _counts_around_best_rate,
+    _counts_with_known_bound,
+    best_integer_counts,
+)
+from faircrowd.fair.thresholds.sorted_group import (
+    SortedGroup,
+    make_sorted_group,
+    make_window_group,
+    new_value_cache,
+    value_at_count,
+)
 from faircrowd.fair.tolerances import SLACK
 
 UNIT = 2.0**50
 
 
-def side_of(costs: Any, total: int, own: int | None = None, weights: Any = None) -> Side:
+def group_of(costs: Any, total: int, own_count: int | None = None, weights: Any = None) -> SortedGroup:
     costs = np.array(costs, dtype=float)
-    return make_side(costs, weights, int(np.sum(costs < 0)) if own is None else own, float(total))
+    return make_sorted_group(costs, weights, int(np.sum(costs < 0)) if own_count is None else own_count, float(total))
 
 
-def window_of(side: Side, first: int, last: int) -> Side:
-    """Hold the tasks from one rank to another, each in a run of its own."""
-    gained = -int(sum(Fraction(cost) for cost in side.costs[:first].tolist()) * int(UNIT))
+def window_of(group: SortedGroup, first: int, last: int) -> SortedGroup:
+    """Return a window of the tasks between two ranks, each in its own run."""
+    gained = -int(sum(Fraction(cost) for cost in group.costs[:first].tolist()) * int(UNIT))
     before = first, gained >> 26, gained & (2**26 - 1)
-    given = side.costs[first:last], np.ones(last - first, dtype=np.int64), before
-    return make_window(*given, own=side.own, n=side.n, total=side.total, unit=UNIT)
+    given = group.costs[first:last], np.ones(last - first, dtype=np.int64), before
+    return make_window_group(
+        *given, own_count=group.own_count, n_tasks=group.n_tasks, total_weight=group.total_weight, unit=UNIT
+    )
 
 
-def best_of_all(zero: Side, one: Side, epsilon: float) -> tuple[int, int]:
-    """Of all pairs of counts: the best, of equals that of fewest changes, then nearest to the own count of group 1."""
+def best_of_all(zero: SortedGroup, one: SortedGroup, epsilon: float) -> tuple[int, int]:
+    """Return the best of all pairs of counts.
 
-    i, j = (part.ravel() for part in np.mgrid[: zero.n + 1, : one.n + 1])
-    value = np.append(0.0, np.cumsum(zero.costs))[i] + np.append(0.0, np.cumsum(one.costs))[j]  # of few bits: exact
-    moved = abs(j - one.own)
-    order = np.lexsort((j, moved, abs(i - zero.own) + moved, value))
-    best = order[(abs(i / zero.n - j / one.n) <= epsilon + SLACK)[order]][0]
+    Of equal pairs, the one with the fewest changes, then the one nearest to the own count of group 1.
+    """
+    i, j = (part.ravel() for part in np.mgrid[: zero.n_tasks + 1, : one.n_tasks + 1])
+    value = (
+        np.append(0.0, np.cumsum(zero.costs))[i] + np.append(0.0, np.cumsum(one.costs))[j]
+    )  # costs have few bits, so their sums are exact
+    moved = abs(j - one.own_count)
+    order = np.lexsort((j, moved, abs(i - zero.own_count) + moved, value))
+    best = order[(abs(i / zero.n_tasks - j / one.n_tasks) <= epsilon + SLACK)[order]][0]
     return int(i[best]), int(j[best])
 
 
@@ -44,54 +61,56 @@ def test_the_best_of_all_pairs(sizes: tuple[int, int], epsilon: float, steps: in
     rng = np.random.default_rng(steps)
     for turn in range(6):
         costs = [np.sort(rng.integers(-steps, steps + 1, n) - a * (turn % 3)) / 256 for a, n in enumerate(sizes)]
-        sides = [side_of(part, sum(sizes), int(np.sum(part <= 0)) if turn % 2 else None) for part in costs]
-        assert best_counts(*sides, epsilon) == best_of_all(*sides, epsilon)
-        whole = [window_of(side, 0, side.n) for side in sides]
-        assert best_counts(*whole, epsilon) == best_of_all(*sides, epsilon)
+        groups = [group_of(part, sum(sizes), int(np.sum(part <= 0)) if turn % 2 else None) for part in costs]
+        assert best_integer_counts(*groups, epsilon) == best_of_all(*groups, epsilon)
+        windows = [window_of(group, 0, group.n_tasks) for group in groups]
+        assert best_integer_counts(*windows, epsilon) == best_of_all(*groups, epsilon)
 
 
 def test_the_best_of_all_pairs_over_many_blocks() -> None:
     rng = np.random.default_rng(5)
     for n_zero, n_one, epsilon in ((130, 130, 0.0), (150, 67, 0.004), (67, 131, 0.0)):
-        zero = side_of(np.sort(rng.integers(-40, 90, n_zero)) / 256, n_zero + n_one)
-        one = side_of(np.sort(rng.integers(-90, 40, n_one)) / 256, n_zero + n_one)
-        assert best_counts(zero, one, epsilon) == best_of_all(zero, one, epsilon)
+        zero = group_of(np.sort(rng.integers(-40, 90, n_zero)) / 256, n_zero + n_one)
+        one = group_of(np.sort(rng.integers(-90, 40, n_one)) / 256, n_zero + n_one)
+        assert best_integer_counts(zero, one, epsilon) == best_of_all(zero, one, epsilon)
 
 
-def test_of_equal_pairs_that_of_fewest_changes() -> None:
-    """All flips cost as much a unit of gap, so that every rate is as good: the smaller group changes."""
+def test_of_equal_pairs_the_one_with_the_fewest_changes() -> None:
+    """All flips have the same price, so every rate is equally good: the smaller group changes."""
     for n_zero, n_one, expected in ((4, 8, (4, 8)), (8, 4, (0, 0)), (4, 4, (4, 4))):
-        zero = side_of(np.full(n_zero, n_one / 64), n_zero + n_one)
-        one = side_of(np.full(n_one, -n_zero / 64), n_zero + n_one)
-        assert best_counts(zero, one, 0.0) == best_of_all(zero, one, 0.0) == expected
+        zero = group_of(np.full(n_zero, n_one / 64), n_zero + n_one)
+        one = group_of(np.full(n_one, -n_zero / 64), n_zero + n_one)
+        assert best_integer_counts(zero, one, 0.0) == best_of_all(zero, one, 0.0) == expected
 
 
-def rising(n: int, first: int) -> list[float]:
+def rising_costs(n: int, first: int) -> list[float]:
     return [(2 * rank - 2 * first + 1) / 256 for rank in range(n)]
 
 
 def test_a_window_must_hold_the_next_counts_on_either_side() -> None:
     """Ten tasks each, own counts 2 and 8, no gap allowed: five each are best, four and six are worse."""
-    zero, one = side_of(rising(10, 2), 20), side_of(rising(10, 8), 20)
-    assert best_counts(zero, one, 0.0) == (5, 5)
+    zero, one = group_of(rising_costs(10, 2), 20), group_of(rising_costs(10, 8), 20)
+    assert best_integer_counts(zero, one, 0.0) == (5, 5)
     for first in range(7):
         for last in range(max(first + 1, 4), 11):
-            found = best_counts(zero, window_of(one, first, last), 0.0)
+            found = best_integer_counts(zero, window_of(one, first, last), 0.0)
             assert found == ((5, 5) if first <= 4 and last >= 6 else (-1, -1))
 
 
-def test_windows_of_both_groups_are_wide_enough_or_say_so() -> None:
-    zero, one = side_of(rising(10, 2), 20), side_of(rising(10, 8), 20)
+def test_windows_of_both_groups_are_wide_enough_or_reported_too_narrow() -> None:
+    zero, one = group_of(rising_costs(10, 2), 20), group_of(rising_costs(10, 8), 20)
     for first in range(6):
         for last in range(5, 11):
-            found = best_counts(window_of(zero, first, last), window_of(one, 4, 6), 0.0)
+            found = best_integer_counts(window_of(zero, first, last), window_of(one, 4, 6), 0.0)
             assert found == ((5, 5) if first <= 3 and last >= 6 else (-1, -1))
 
 
-def sides_with_windows() -> list[tuple[Side, Side, float]]:
-    zero, one = side_of(rising(7, 2), 12), side_of(rising(5, 4), 12)
-    weighted = side_of(rising(7, 2), 30, weights=np.array([1.0, 2.0, 4.0, 1e-20, 4.0, 2.0, 3.0]))
-    last = side_of(rising(4, 3), 9, weights=np.array([1.0, 1.0, 2.0, 1e-20]))  # without it the rate is 1 as well
+def groups_with_windows() -> list[tuple[SortedGroup, SortedGroup, float]]:
+    zero, one = group_of(rising_costs(7, 2), 12), group_of(rising_costs(5, 4), 12)
+    weighted = group_of(rising_costs(7, 2), 30, weights=np.array([1.0, 2.0, 4.0, 1e-20, 4.0, 2.0, 3.0]))
+    last = group_of(
+        rising_costs(4, 3), 9, weights=np.array([1.0, 1.0, 2.0, 1e-20])
+    )  # the last task hardly weighs: the rate is 1 without it
     windows = [window_of(zero, first, last) for first in (0, 1, 3) for last in (4, 6, 7)]
     narrow = [window_of(one, 0, 4), window_of(one, 1, 5)]
     return [
@@ -102,39 +121,39 @@ def sides_with_windows() -> list[tuple[Side, Side, float]]:
     ]
 
 
-def test_where_group_0_is_split() -> None:
-    """Between the counts on both sides of its own rate, moved as far as the rate of group 1 asks."""
-    for zero, one, epsilon in sides_with_windows():
-        rates = zero.rates.tolist() if zero.rates.size else [count / zero.n for count in range(zero.n + 1)]
-        for count in range(one.n + 1):
-            low, high = count / one.n - epsilon - SLACK, count / one.n + epsilon + SLACK
-            rate = float(np.clip(rates[zero.own], max(low, 0.0), min(high, 1.0)))
-            before, after, part = _split_at(zero, one, epsilon, count)
+def test_counts_of_group_0_around_its_best_rate() -> None:
+    """The best rate is the own rate of group 0, moved as far as the rate of group 1 requires."""
+    for zero, one, epsilon in groups_with_windows():
+        rates = zero.rates.tolist() if zero.rates.size else [count / zero.n_tasks for count in range(zero.n_tasks + 1)]
+        for count in range(one.n_tasks + 1):
+            low, high = count / one.n_tasks - epsilon - SLACK, count / one.n_tasks + epsilon + SLACK
+            rate = float(np.clip(rates[zero.own_count], max(low, 0.0), min(high, 1.0)))
+            before, after, part = _counts_around_best_rate(zero, one, epsilon, count)
             assert after == before + 1
             assert rates[before] <= rate <= rates[after]
-            assert rate < rates[after] or after == zero.n
+            assert rate < rates[after] or after == zero.n_tasks
             assert (1 - part) * rates[before] + part * rates[after] == pytest.approx(rate, abs=1e-15)
             assert 0 <= part <= 1
 
 
 def test_counts_whose_bound_is_known() -> None:
-    for zero, one, epsilon in sides_with_windows():
-        held = (zero.starts[0], zero.starts[-1]) if zero.starts.size else (0, zero.n)
-        asked = range(one.starts[0], one.starts[-1] + 1) if one.starts.size else range(one.n + 1)
-        splits = {count: _split_at(zero, one, epsilon, count) for count in asked}
-        known = [count for count, (before, after, _) in splits.items() if held[0] <= before and after <= held[1]]
-        least, most = _known_counts(zero, one, epsilon)
+    for zero, one, epsilon in groups_with_windows():
+        held = (zero.run_starts[0], zero.run_starts[-1]) if zero.run_starts.size else (0, zero.n_tasks)
+        asked = range(one.run_starts[0], one.run_starts[-1] + 1) if one.run_starts.size else range(one.n_tasks + 1)
+        around = {count: _counts_around_best_rate(zero, one, epsilon, count) for count in asked}
+        known = [count for count, (before, after, _) in around.items() if held[0] <= before and after <= held[1]]
+        least, most = _counts_with_known_bound(zero, one, epsilon)
         assert list(range(least, most + 1)) == known
 
 
-def test_the_bound_is_the_value_with_group_0_split() -> None:
-    zero, one = side_of(rising(150, 30), 217), side_of(rising(67, 60), 217)
-    near = new_cache(), new_cache(), new_cache()
-    values = [np.append(0.0, -np.cumsum(side.costs)) / 217 for side in (zero, one)]
+def test_the_bound_is_the_value_with_a_fractional_count_of_group_0() -> None:
+    zero, one = group_of(rising_costs(150, 30), 217), group_of(rising_costs(67, 60), 217)
+    caches = new_value_cache(), new_value_cache(), new_value_cache()
+    values = [np.append(0.0, -np.cumsum(group.costs)) / 217 for group in (zero, one)]
     for epsilon in (0.0, 0.013):
         for count in range(68):
             low, high = max(count / 67 - epsilon, 0), min(count / 67 + epsilon, 1)
             at = float(np.clip(30 / 150, low, high)) * 150
             expected = values[1][count] + np.interp(at, range(151), values[0])
-            assert _bound(zero, one, epsilon, count, near) == pytest.approx(expected, abs=1e-12)
-    assert value_of(one, 67, near[1]) == values[1][67]
+            assert _bound(zero, one, epsilon, count, caches) == pytest.approx(expected, abs=1e-12)
+    assert value_at_count(one, 67, caches[1]) == values[1][67]

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from faircrowd.aggregate.kernels.class_count import width
-from faircrowd.exact.sums import add_to_limbs
+from faircrowd.exact.sums import add_log_likelihood
 
 __all__ = ["expected_counts", "joint_scores", "share_counts"]
 
@@ -69,7 +69,7 @@ def expected_counts(block, token, log_errors, log_priors, cell_unit, prior_unit)
             for k in range(K):
                 posterior[k] /= total
             evidence = top + math.log(total)
-        add_to_limbs(limbs, evidence)
+        add_log_likelihood(limbs, evidence)
         _count(start, stop, worker, label, g, token, posterior, cell_unit, prior_unit, mass, counts, priors)
     return counts, priors, limbs
 

@@ -10,7 +10,7 @@ more of them are gathered; so too if those that were gathered cannot close the g
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.exact.units import from_limbs, limbs_of
+from faircrowd.exact.sums import limbs_to_numbers, to_limbs
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.atoms import Atoms, Rest, collect, joined
 from faircrowd.fair.program.dual import best_of, margins, prices_of, smoothed_multipliers
@@ -80,7 +80,7 @@ def _undecided(tasks: Population, gain: Gain, centre: NDArray[np.float64], reach
     shares = tasks.sizes / tasks.sizes.sum()
     prices = prices_of(centre, tasks.sizes.astype(np.float64))
     counts, limbs = tasks.reduce(_count_decided, gain, prices, shares, reach)
-    rest = Rest(counts.astype(np.float64), float(from_limbs(limbs, gain_unit(gain))))
+    rest = Rest(counts.astype(np.float64), float(limbs_to_numbers(limbs, gain_unit(gain))))
     gains, group, mass = tasks.gather(_find_undecided, gain, prices, shares, reach)
     return joined(gains, group, mass, rest)
 
@@ -93,7 +93,7 @@ def _count_decided(
     rows = np.flatnonzero(margin * shares[tasks.group] > reach)
     cell = tasks.group[rows].astype(np.int64) * prices.shape[1] + best[rows]
     counts = np.bincount(cell, minlength=prices.size).reshape(prices.shape)
-    high, low = limbs_of(gains[rows, best[rows]], gain_unit(gain))
+    high, low = to_limbs(gains[rows, best[rows]], gain_unit(gain))
     return counts, np.array([high.sum(), low.sum()])
 
 

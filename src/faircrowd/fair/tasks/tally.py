@@ -1,6 +1,6 @@
 """Labels in numbers: how many there are of each, a group, and what they are worth.
 
-Sums of probabilities and gains are sums of integers (:mod:`faircrowd.exact.units`), so that they are the
+Sums of probabilities and gains are sums of integers (:mod:`faircrowd.exact.sums`), so that they are the
 same to the bit wherever the tasks lie; where tasks have weights they are ordinary sums.
 """
 
@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.exact.units import AT_ONCE, UNIT, carry, from_limbs, to_units, unit_for
+from faircrowd.exact.sums import PROBABILITY_UNIT, TERMS_PER_CARRY, carry, limbs_to_numbers, to_units, unit_for
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.votes.vocabulary import Codes
@@ -45,8 +45,8 @@ class Tally(NamedTuple):
     def of(cls, sums: list[NDArray[np.int64]], gain: Gain) -> "Tally":
         """Read what ``add_labels`` added up."""
         counts, trust, beliefs, gained = sums
-        worth = from_limbs(gained, gain_unit(gain))
-        return cls(counts.astype(np.float64), counts, from_limbs(trust), from_limbs(beliefs), worth)
+        worth = limbs_to_numbers(gained, gain_unit(gain))
+        return cls(counts.astype(np.float64), counts, limbs_to_numbers(trust), limbs_to_numbers(beliefs), worth)
 
     @property
     def rates(self) -> NDArray[np.float64]:
@@ -131,27 +131,27 @@ def _count(group: Any, own: Any, labels: Any, n_classes: int, counts: Any) -> No
 @numba.njit(cache=True, nogil=True)
 def _trust(posterior: Any, labels: Any, trust: Any) -> None:
     sums = np.zeros(posterior.shape[1], np.int64)
-    for start in range(0, labels.size, AT_ONCE):
-        for i in range(start, min(start + AT_ONCE, labels.size)):
-            sums[labels[i]] += to_units(posterior[i, labels[i]], UNIT)
+    for start in range(0, labels.size, TERMS_PER_CARRY):
+        for i in range(start, min(start + TERMS_PER_CARRY, labels.size)):
+            sums[labels[i]] += to_units(posterior[i, labels[i]], PROBABILITY_UNIT)
         carry(sums, trust)
 
 
 @numba.njit(cache=True, nogil=True)
 def _believe(posterior: Any, beliefs: Any) -> None:
     sums = np.zeros(posterior.shape[1], np.int64)
-    for start in range(0, posterior.shape[0], AT_ONCE):
-        for i in range(start, min(start + AT_ONCE, posterior.shape[0])):
+    for start in range(0, posterior.shape[0], TERMS_PER_CARRY):
+        for i in range(start, min(start + TERMS_PER_CARRY, posterior.shape[0])):
             for k in range(posterior.shape[1]):
-                sums[k] += to_units(posterior[i, k], UNIT)
+                sums[k] += to_units(posterior[i, k], PROBABILITY_UNIT)
         carry(sums, beliefs)
 
 
 @numba.njit(cache=True, nogil=True)
 def _gained(posterior: Any, labels: Any, matrix: Any, offset: Any, unit: float, limbs: Any) -> None:
     sums = np.zeros(1, np.int64)
-    for start in range(0, labels.size, AT_ONCE):
-        for i in range(start, min(start + AT_ONCE, labels.size)):
+    for start in range(0, labels.size, TERMS_PER_CARRY):
+        for i in range(start, min(start + TERMS_PER_CARRY, labels.size)):
             gain = offset[labels[i]]
             for k in range(matrix.shape[0]):
                 gain += posterior[i, k] * matrix[k, labels[i]]

@@ -1,90 +1,96 @@
-r"""Two classes, two groups, no coin: the best pair of whole counts.
+"""The best deterministic labels of two sorted groups: the best pair of counts of labels 1.
 
-For each count of group 1 the best labelling is bounded by a concave function. A walk outward from its maximum, until
-the bound falls below the best labelling found, is exact.
+The value of the best labelling with a given count of group 1 is bounded by a concave function of this count: the value
+if the count of group 0 need not be an integer. A walk outward from the maximum of the bound, until it falls below the
+best labelling found, is exact.
 """
-
-from typing import Any
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from faircrowd.fair.thresholds.sorted_group import (
-    BLOCK,
-    count_at,
-    first_known,
-    last_known,
-    new_cache,
-    rate_of,
-    value_of,
+    BLOCK_SIZE,
+    SortedGroup,
+    first_count_with_rate,
+    largest_known_count,
+    least_known_count,
+    new_value_cache,
+    rate_at_count,
+    value_at_count,
 )
-from faircrowd.fair.tolerances import SLACK
+from faircrowd.fair.tolerances import SAME_VALUE, SLACK
 
-__all__ = ["best_counts"]
-
-_SAME = 1e-15
+__all__ = ["best_integer_counts"]
 
 
 @numba.njit(cache=True, nogil=True)
-def best_counts(zero: Any, one: Any, epsilon: float) -> Any:
-    """Return the counts (group 0, group 1) of the best labelling without a coin; -1 if a window is too narrow."""
-    near = new_cache(), new_cache(), new_cache()
-    least, most = _known_counts(zero, one, epsilon)
+def best_integer_counts(group_0: SortedGroup, group_1: SortedGroup, epsilon: float) -> tuple[int, int]:
+    """Return the counts of labels 1 (group 0, group 1) of the best labelling; -1 if a window is too narrow."""
+    caches = new_value_cache(), new_value_cache(), new_value_cache()
+    least, most = _counts_with_known_bound(group_0, group_1, epsilon)
     if least > most:
         return -1, -1
-    # The bound is concave in the count of group 1: its first fall is its maximum.
+    # The bound is concave in the count of group 1: where it first falls is its maximum.
     low, high = least, most
     while low < high:
         middle = (low + high) // 2
-        here = _bound(zero, one, epsilon, middle, near)
-        if _bound(zero, one, epsilon, middle + 1, near) > here:
+        here = _bound(group_0, group_1, epsilon, middle, caches)
+        if _bound(group_0, group_1, epsilon, middle + 1, caches) > here:
             low = middle + 1
         else:
             high = middle
-    best, changes, answer_0, answer_1 = -np.inf, 0, -1, -1
+    best, changes, best_0, best_1 = -np.inf, 0, -1, -1
     for step in (1, -1):
         count = low if step == 1 else low - 1
         done = False
         while least <= count <= most:
-            rate = rate_of(one, count)
-            first = count_at(zero, rate - epsilon - SLACK, False)
-            fits = first <= zero.n and rate_of(zero, first) <= rate + epsilon + SLACK
-            if fits or count % BLOCK == 0:
-                bound = _bound(zero, one, epsilon, count, near)
-                # From here on nothing is better; or nothing is as good with fewer changes.
-                if bound < best - _SAME or (bound <= best + _SAME / 2 and step * (count - one.own) > changes):
+            rate = rate_at_count(group_1, count)
+            first = first_count_with_rate(group_0, rate - epsilon - SLACK, False)
+            fits = first <= group_0.n_tasks and rate_at_count(group_0, first) <= rate + epsilon + SLACK
+            if fits or count % BLOCK_SIZE == 0:
+                bound = _bound(group_0, group_1, epsilon, count, caches)
+                # From here on no labelling is better, and none is as good with fewer changes.
+                if bound < best - SAME_VALUE or (
+                    bound <= best + SAME_VALUE / 2 and step * (count - group_1.own_count) > changes
+                ):
                     done = True
                     break
             if fits:
-                last = count_at(zero, rate + epsilon + SLACK, True) - 1
-                other = min(max(zero.own, first), last)
-                value = value_of(one, count, near[1]) + value_of(zero, other, near[0])
-                moved = abs(count - one.own) + abs(other - zero.own)
-                # Of equals, the one nearest the own count of group 1, the lower of two: whatever the walk began with.
-                nearer = (moved, abs(count - one.own), count) < (changes, abs(answer_1 - one.own), answer_1)
-                if value > best + _SAME or (value >= best - _SAME and nearer):
-                    best, changes, answer_0, answer_1 = max(value, best), moved, other, count
+                last = first_count_with_rate(group_0, rate + epsilon + SLACK, True) - 1
+                other = min(max(group_0.own_count, first), last)
+                value = value_at_count(group_1, count, caches[1]) + value_at_count(group_0, other, caches[0])
+                moved = abs(count - group_1.own_count) + abs(other - group_0.own_count)
+                # Of equal values, the count nearest to the own count of group 1, the lower of two: the result does not
+                # depend on where the walk began.
+                nearer = (moved, abs(count - group_1.own_count), count) < (
+                    changes,
+                    abs(best_1 - group_1.own_count),
+                    best_1,
+                )
+                if value > best + SAME_VALUE or (value >= best - SAME_VALUE and nearer):
+                    best, changes, best_0, best_1 = max(value, best), moved, other, count
             count += step
-        if not done and 0 <= count <= one.n:  # there is more outside of the window
+        if not done and 0 <= count <= group_1.n_tasks:  # there are more counts outside the window
             return -1, -1
-    return answer_0, answer_1
+    return best_0, best_1
 
 
 @numba.njit(cache=True, nogil=True)
-def _known_counts(zero: Any, one: Any, epsilon: float) -> Any:
-    """Return the least and the largest count of group 1 whose bound is known: all, unless sides are windows."""
-    least, most = first_known(one), last_known(one)
+def _counts_with_known_bound(group_0: SortedGroup, group_1: SortedGroup, epsilon: float) -> tuple[int, int]:
+    """Return the least and the largest count of group 1 whose bound is known: all, unless a group is a window."""
+    least, most = least_known_count(group_1), largest_known_count(group_1)
     low, high = least, most + 1
-    while low < high:  # counts of group 0 rise with those of group 1
+    while low < high:  # the counts of group 0 rise with those of group 1
         middle = (low + high) // 2
-        if _split_at(zero, one, epsilon, middle)[0] < first_known(zero):
+        if _counts_around_best_rate(group_0, group_1, epsilon, middle)[0] < least_known_count(group_0):
             low = middle + 1
         else:
             high = middle
     least, high = low, most + 1
     while low < high:
         middle = (low + high) // 2
-        if _split_at(zero, one, epsilon, middle)[1] <= last_known(zero):
+        if _counts_around_best_rate(group_0, group_1, epsilon, middle)[1] <= largest_known_count(group_0):
             low = middle + 1
         else:
             high = middle
@@ -92,19 +98,31 @@ def _known_counts(zero: Any, one: Any, epsilon: float) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _split_at(zero: Any, one: Any, epsilon: float, count: int) -> Any:
-    """Return the counts of group 0 on both sides of its best rate for a count of group 1, and where between them."""
-    low, high = rate_of(one, count) - epsilon - SLACK, rate_of(one, count) + epsilon + SLACK
-    rate = min(max(rate_of(zero, zero.own), low), high)
-    after = min(count_at(zero, rate, True), zero.n)
-    before = after - 1  # a rate of at least 0 is that of one count or more
-    width = rate_of(zero, after) - rate_of(zero, before)
-    return before, after, (rate - rate_of(zero, before)) / width if width > 0 else 0.0
+def _counts_around_best_rate(
+    group_0: SortedGroup, group_1: SortedGroup, epsilon: float, count: int
+) -> tuple[int, int, float]:
+    """Find the best rate of group 0, given a count of group 1.
+
+    Return the count of group 0 below this rate, the next count, and where the rate lies between theirs, from 0 to 1.
+    """
+    low, high = rate_at_count(group_1, count) - epsilon - SLACK, rate_at_count(group_1, count) + epsilon + SLACK
+    rate = min(max(rate_at_count(group_0, group_0.own_count), low), high)
+    after = min(first_count_with_rate(group_0, rate, True), group_0.n_tasks)
+    before = after - 1  # not negative: the first count above a rate of at least 0 is at least 1
+    width = rate_at_count(group_0, after) - rate_at_count(group_0, before)
+    return before, after, (rate - rate_at_count(group_0, before)) / width if width > 0 else 0.0
 
 
 @numba.njit(cache=True, nogil=True)
-def _bound(zero: Any, one: Any, epsilon: float, count: int, near: Any) -> Any:
-    """Return the value of the best labelling with this count in group 1, if group 0 may be split anywhere."""
-    before, after, part = _split_at(zero, one, epsilon, count)
-    start, end = value_of(zero, before, near[0]), value_of(zero, after, near[2])  # they may be of two blocks
-    return value_of(one, count, near[1]) + start + part * (end - start)
+def _bound(
+    group_0: SortedGroup,
+    group_1: SortedGroup,
+    epsilon: float,
+    count: int,
+    caches: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+) -> float:
+    """Return the value of the best labelling with this count of group 1, if the count of group 0 may be a fraction."""
+    before, after, part = _counts_around_best_rate(group_0, group_1, epsilon, count)
+    # The two counts of group 0 may be in different blocks, so each has a cache.
+    start, end = value_at_count(group_0, before, caches[0]), value_at_count(group_0, after, caches[2])
+    return value_at_count(group_1, count, caches[1]) + start + part * (end - start)

@@ -1,125 +1,183 @@
-"""Two classes, two groups: which tasks get label 1, by their keys."""
+"""The label of each task, from its sort key and the threshold of its group."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.exact.hashing import draw
-from faircrowd.exact.units import AT_ONCE, UNIT, carry, to_units
+from faircrowd.exact.sums import PROBABILITY_UNIT, TERMS_PER_CARRY, carry, to_units
 from faircrowd.fair.tasks.population import Tasks
-from faircrowd.fair.thresholds.scores import Key, cost_of, key_of
+from faircrowd.fair.thresholds.sort_keys import SortKeyFormula, cost_of_key, key_of_task
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Cut", "coin_labels", "coin_law", "cut_labels", "own_law", "own_marks", "own_totals", "tied_at"]
+__all__ = [
+    "Threshold",
+    "add_unconstrained",
+    "deterministic_labels",
+    "randomized_labels",
+    "randomized_probabilities",
+    "rows_at_key",
+    "unconstrained_labels",
+    "unconstrained_probabilities",
+]
 
 
-class Cut(NamedTuple):
-    """Where the labels of a group change: tasks of a lower key get label 1, and of those at the key none or the first.
+class Threshold(NamedTuple):
+    """Where the deterministic labels of a group change.
 
-    ``first`` holds evidence and hash of the last of these: more evidence comes first, then a lower hash.
+    Attributes
+    ----------
+    key : float
+        Tasks with a lower sort key get label 1.
+    last_tied : pair of int, or None
+        Of the tasks at the key, those up to this evidence and hash get label 1 (more evidence comes first, then a lower
+        hash); none of them if None.
     """
 
     key: float
-    first: tuple[int, int] | None
+    last_tied: tuple[int, int] | None
 
 
-def own_totals(tasks: Tasks, key: Key, unit: float, by_cost: bool, last: bool) -> tuple[NDArray[np.int64], ...]:
-    """Sum, a group, the tasks that the aggregator marks and what they gain; and the posterior of both classes."""
-    counts, gains, beliefs = (np.zeros(shape, dtype=np.int64) for shape in ((2,), (2, 2), (2, 2)))
-    _own_totals(tasks.posterior, tasks.log_odds, tasks.group, key, unit, by_cost, last, counts, gains, beliefs)
-    return counts, gains, beliefs
+def add_unconstrained(
+    tasks: Tasks, formula: SortKeyFormula, unit: float, by_cost: bool, ties_to_1: bool
+) -> tuple[NDArray[np.int64], ...]:
+    """Sum what the labels without a constraint come to.
+
+    Return the number of labels 1 of each group, their gains as limbs, and the posterior of both classes as limbs.
+    """
+    counts, gains, posterior = (np.zeros(shape, dtype=np.int64) for shape in ((2,), (2, 2), (2, 2)))
+    _add_unconstrained(
+        tasks.posterior, tasks.log_odds, tasks.group, formula, unit, by_cost, ties_to_1, counts, gains, posterior
+    )
+    return counts, gains, posterior
 
 
-def own_marks(tasks: Tasks, key: Key, by_cost: bool, last: bool) -> Codes:
-    """Return the labels without a constraint."""
+def unconstrained_labels(tasks: Tasks, formula: SortKeyFormula, by_cost: bool, ties_to_1: bool) -> Codes:
+    """Return the labels without a constraint: 1 where the cost (or else the sort key) is negative.
+
+    Tasks at zero get label 1 if ``ties_to_1``.
+    """
     labels = np.empty(tasks.group.size, dtype=np.int32)
-    _mark_own(tasks.posterior, tasks.log_odds, key, by_cost, last, labels)
+    _label_unconstrained(tasks.posterior, tasks.log_odds, formula, by_cost, ties_to_1, labels)
     return labels
 
 
-def own_law(tasks: Tasks, key: Key, by_cost: bool, last: bool) -> NDArray[np.float64]:
-    """Return the labels without a constraint as probabilities."""
-    return np.asarray(np.eye(2)[own_marks(tasks, key, by_cost, last)])
+def unconstrained_probabilities(
+    tasks: Tasks, formula: SortKeyFormula, by_cost: bool, ties_to_1: bool
+) -> NDArray[np.float64]:
+    """Return the labels without a constraint as probabilities of 0 and 1."""
+    return np.asarray(np.eye(2)[unconstrained_labels(tasks, formula, by_cost, ties_to_1)])
 
 
-def tied_at(tasks: Tasks, key: Key, group: int, value: float) -> NDArray[np.int64]:
-    """Return the tasks of a group that have a key."""
-    given = (tasks.posterior, tasks.log_odds, tasks.group, key, group, value)
-    rows = np.empty(_find_key(*given, np.empty(0, dtype=np.int64)), dtype=np.int64)
-    _find_key(*given, rows)
+def rows_at_key(tasks: Tasks, formula: SortKeyFormula, group: int, key: float) -> NDArray[np.int64]:
+    """Return the rows of the tasks of a group that have this sort key."""
+    given = (tasks.posterior, tasks.log_odds, tasks.group, formula, group, key)
+    rows = np.empty(_find_rows_at_key(*given, np.empty(0, dtype=np.int64)), dtype=np.int64)
+    _find_rows_at_key(*given, rows)
     return rows
 
 
-def cut_labels(tasks: Tasks, key: Key, cuts: tuple[Cut, Cut], random_state: int) -> Codes:
-    """Return the labels that two cuts make."""
+def deterministic_labels(
+    tasks: Tasks, formula: SortKeyFormula, thresholds: tuple[Threshold, Threshold], random_state: int
+) -> Codes:
+    """Return the labels that the thresholds of the two groups give."""
     labels = np.empty(tasks.group.size, dtype=np.int32)
-    bounds = np.array([cut.key for cut in cuts])
-    _mark_below(tasks.posterior, tasks.log_odds, tasks.group, key, bounds, labels)
-    for a, cut in enumerate(cuts):
-        if cut.first is not None:
-            rows = tied_at(tasks, key, a, cut.key)
-            labels[rows[tasks.is_first(rows, cut.first, random_state)]] = 1
+    keys = np.array([threshold.key for threshold in thresholds])
+    _label_below_key(tasks.posterior, tasks.log_odds, tasks.group, formula, keys, labels)
+    for a, threshold in enumerate(thresholds):
+        if threshold.last_tied is not None:
+            rows = rows_at_key(tasks, formula, a, threshold.key)
+            labels[rows[tasks.is_first(rows, threshold.last_tied, random_state)]] = 1
     return labels
 
 
-def coin_law(tasks: Tasks, key: Key, bounds: tuple[float, float], parts: tuple[float, float]) -> NDArray[np.float64]:
-    """Return the probability of each label: a group's tasks at its bound get label 1 with the chance of their group."""
-    law = np.empty((tasks.group.size, 2))
-    _mix_at(tasks.posterior, tasks.log_odds, tasks.group, key, np.array(bounds), np.array(parts), law)
-    return law
+def randomized_probabilities(
+    tasks: Tasks, formula: SortKeyFormula, keys: tuple[float, float], fractions: tuple[float, float]
+) -> NDArray[np.float64]:
+    """Return the probability of each label.
+
+    Tasks below the threshold key of their group get label 1 for certain, and tasks at it with the probability given by
+    ``fractions``.
+    """
+    probabilities = np.empty((tasks.group.size, 2))
+    _write_probabilities(
+        tasks.posterior, tasks.log_odds, tasks.group, formula, np.array(keys), np.array(fractions), probabilities
+    )
+    return probabilities
 
 
-def coin_labels(
-    tasks: Tasks, key: Key, bounds: tuple[float, float], parts: tuple[float, float], random_state: int
+def randomized_labels(
+    tasks: Tasks,
+    formula: SortKeyFormula,
+    keys: tuple[float, float],
+    fractions: tuple[float, float],
+    random_state: int,
 ) -> Codes:
-    """Draw labels from ``coin_law``."""
-    return draw(coin_law(tasks, key, bounds, parts), lambda rows: tasks.hashes(rows, random_state))
+    """Draw labels from ``randomized_probabilities``."""
+    probabilities = randomized_probabilities(tasks, formula, keys, fractions)
+    return draw(probabilities, lambda rows: tasks.hashes(rows, random_state))
 
 
 @numba.njit(cache=True, nogil=True)
-def _own_totals(
-    posterior: Any,
-    log_odds: Any,
-    group: Any,
-    key: Any,
+def _add_unconstrained(
+    posterior: NDArray[np.float64],
+    log_odds: NDArray[np.float64],
+    group: Codes,
+    formula: SortKeyFormula,
     unit: float,
     by_cost: bool,
-    last: bool,
-    counts: Any,
-    gains: Any,
-    beliefs: Any,
+    ties_to_1: bool,
+    counts: NDArray[np.int64],
+    gains: NDArray[np.int64],
+    posterior_limbs: NDArray[np.int64],
 ) -> None:
-    sums, seen = np.zeros(2, np.int64), np.zeros(2, np.int64)
-    for start in range(0, group.size, AT_ONCE):
-        for i in range(start, min(start + AT_ONCE, group.size)):
-            value = key_of(key, posterior, log_odds, i)
-            cost = cost_of(key, value)
-            judged = cost if by_cost else value
-            is_marked = np.int64(judged < 0.0) | (np.int64(judged == 0.0) & np.int64(last))
-            counts[group[i]] += is_marked  # no branch to foresee
-            sums[group[i]] += is_marked * to_units(-cost, unit)
-            seen[0] += to_units(posterior[i, 0], UNIT)
-            seen[1] += to_units(posterior[i, 1], UNIT)
-        carry(sums, gains)
-        carry(seen, beliefs)
+    gain_sums, posterior_sums = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    for start in range(0, group.size, TERMS_PER_CARRY):
+        for i in range(start, min(start + TERMS_PER_CARRY, group.size)):
+            key = key_of_task(formula, posterior, log_odds, i)
+            cost = cost_of_key(formula, key)
+            judged = cost if by_cost else key
+            # The label as an integer, without a branch that the processor cannot predict.
+            label = np.int64(judged < 0.0) | (np.int64(judged == 0.0) & np.int64(ties_to_1))
+            counts[group[i]] += label
+            gain_sums[group[i]] += label * to_units(-cost, unit)
+            posterior_sums[0] += to_units(posterior[i, 0], PROBABILITY_UNIT)
+            posterior_sums[1] += to_units(posterior[i, 1], PROBABILITY_UNIT)
+        carry(gain_sums, gains)
+        carry(posterior_sums, posterior_limbs)
 
 
 @numba.njit(cache=True, nogil=True)
-def _mark_own(posterior: Any, log_odds: Any, key: Any, by_cost: bool, last: bool, labels: Any) -> None:
+def _label_unconstrained(
+    posterior: NDArray[np.float64],
+    log_odds: NDArray[np.float64],
+    formula: SortKeyFormula,
+    by_cost: bool,
+    ties_to_1: bool,
+    labels: Codes,
+) -> None:
     for i in range(labels.size):
-        value = key_of(key, posterior, log_odds, i)
-        judged = cost_of(key, value) if by_cost else value
-        labels[i] = np.int32(judged < 0.0 or (last and judged == 0.0))
+        key = key_of_task(formula, posterior, log_odds, i)
+        judged = cost_of_key(formula, key) if by_cost else key
+        labels[i] = np.int32(judged < 0.0 or (ties_to_1 and judged == 0.0))
 
 
 @numba.njit(cache=True, nogil=True)
-def _find_key(posterior: Any, log_odds: Any, group: Any, key: Any, member: int, value: float, rows: Any) -> Any:
-    """Write the tasks of a group that have this key, if there is room for them, and return their number."""
+def _find_rows_at_key(
+    posterior: NDArray[np.float64],
+    log_odds: NDArray[np.float64],
+    group: Codes,
+    formula: SortKeyFormula,
+    a: int,
+    key: float,
+    rows: NDArray[np.int64],
+) -> int:
+    """Write the rows of the tasks of group ``a`` with this key, if there is room for them, and return their number."""
     n = 0
     for i in range(group.size):
-        if group[i] == member and key_of(key, posterior, log_odds, i) == value:
+        if group[i] == a and key_of_task(formula, posterior, log_odds, i) == key:
             if rows.size:
                 rows[n] = i
             n += 1
@@ -127,14 +185,29 @@ def _find_key(posterior: Any, log_odds: Any, group: Any, key: Any, member: int, 
 
 
 @numba.njit(cache=True, nogil=True)
-def _mark_below(posterior: Any, log_odds: Any, group: Any, key: Any, bounds: Any, labels: Any) -> None:
+def _label_below_key(
+    posterior: NDArray[np.float64],
+    log_odds: NDArray[np.float64],
+    group: Codes,
+    formula: SortKeyFormula,
+    keys: NDArray[np.float64],
+    labels: Codes,
+) -> None:
     for i in range(group.size):
-        labels[i] = np.int32(key_of(key, posterior, log_odds, i) < bounds[group[i]])
+        labels[i] = np.int32(key_of_task(formula, posterior, log_odds, i) < keys[group[i]])
 
 
 @numba.njit(cache=True, nogil=True)
-def _mix_at(posterior: Any, log_odds: Any, group: Any, key: Any, bounds: Any, parts: Any, law: Any) -> None:
+def _write_probabilities(
+    posterior: NDArray[np.float64],
+    log_odds: NDArray[np.float64],
+    group: Codes,
+    formula: SortKeyFormula,
+    keys: NDArray[np.float64],
+    fractions: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+) -> None:
     for i in range(group.size):
-        value, bound = key_of(key, posterior, log_odds, i), bounds[group[i]]
-        law[i, 1] = 1.0 if value < bound else (parts[group[i]] if value == bound else 0.0)
-        law[i, 0] = 1.0 - law[i, 1]
+        key, threshold = key_of_task(formula, posterior, log_odds, i), keys[group[i]]
+        probabilities[i, 1] = 1.0 if key < threshold else (fractions[group[i]] if key == threshold else 0.0)
+        probabilities[i, 0] = 1.0 - probabilities[i, 1]

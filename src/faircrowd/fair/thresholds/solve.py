@@ -1,5 +1,10 @@
-"""Two classes and two groups, problem to labels: the exact thresholds."""
+"""From a problem with two classes and two groups to labels, by one threshold per group.
 
+The problem and the method are stated in :mod:`faircrowd.fair.thresholds`. Tasks of equal weight are solved in a window
+around the thresholds, wherever the tasks are stored; tasks with weights are sorted in memory.
+"""
+
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -9,70 +14,124 @@ from faircrowd.exact.hashing import draw, task_keys
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.thresholds.labels import coin_labels, coin_law, cut_labels, own_law, own_marks
-from faircrowd.fair.thresholds.relaxed import Split, relaxed_split, tied_part
-from faircrowd.fair.thresholds.scores import make_key
-from faircrowd.fair.thresholds.sorted_group import Side
-from faircrowd.fair.thresholds.sorted_solve import best_labels, draw_law, sort_groups
-from faircrowd.fair.thresholds.window import coin_at, cut_at, find_window, own_labels
+from faircrowd.fair.thresholds.integer import best_integer_counts
+from faircrowd.fair.thresholds.labels import (
+    deterministic_labels,
+    randomized_labels,
+    randomized_probabilities,
+    unconstrained_labels,
+    unconstrained_probabilities,
+)
+from faircrowd.fair.thresholds.relaxed import RelaxedThresholds, relaxed_thresholds, rule_tied_fraction
+from faircrowd.fair.thresholds.sort_keys import sort_key_formula
+from faircrowd.fair.thresholds.sorted_group import SortedGroup, SortedGroups, sort_groups
+from faircrowd.fair.thresholds.window import (
+    deterministic_threshold,
+    randomized_threshold,
+    solve_in_window,
+    unconstrained_totals,
+)
 from faircrowd.fair.tolerances import SLACK
+from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["solve_thresholds"]
+__all__ = ["solve_thresholds", "weighted_labels", "weighted_probabilities"]
 
 
 def solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solution:
-    """Find the best labels within epsilon, exactly."""
+    """Find the best labels whose gap is at most epsilon."""
     if problem.weights is not None:
         return _solve_weighted(problem, gain, epsilon, decision, random_state)
-    key = make_key(gain, problem.has_odds)
-    own = own_labels(problem, key, by_cost=not gain.is_accuracy)
-    base = float(gain.offset[0] + sum(w * p for w, p in zip(gain.matrix[:, 0], own.beliefs, strict=True) if w))
-    if abs(own.signed_gap) <= epsilon + SLACK:
-        marks = (key, not gain.is_accuracy, problem.ties == "last")
-        labels, value = problem.emit(own_marks, *marks), base + own.gain
-        law = partial(problem.emit, own_law, *marks)
-        zero = np.zeros((2, 2))
-        return Solution(labels, law, zero, _own_ties(problem.ties), gain, value, value, True, "nothing to change")
-    is_whole = decision == "deterministic"
-    window = find_window(problem, key, own, epsilon, whole=is_whole)
-    coins = [coin_at(window, a) for a in (0, 1)]
-    coin = (key, (coins[0][0], coins[1][0]), (coins[0][1], coins[1][1]))
-    if is_whole:
-        cuts = tuple(cut_at(problem, key, window, a, random_state) for a in (0, 1))
-        labels = problem.emit(cut_labels, key, cuts, random_state)
+    formula = sort_key_formula(gain, problem.has_odds)
+    unconstrained = unconstrained_totals(problem, formula, by_cost=not gain.is_accuracy)
+    base = float(
+        gain.offset[0] + sum(w * p for w, p in zip(gain.matrix[:, 0], unconstrained.mean_posterior, strict=True) if w)
+    )
+    if abs(unconstrained.signed_gap) <= epsilon + SLACK:
+        by = (formula, not gain.is_accuracy, problem.ties == "last")
+        labels, value = problem.emit(unconstrained_labels, *by), base + unconstrained.gain
+        probabilities = partial(problem.emit, unconstrained_probabilities, *by)
+        return Solution(
+            labels,
+            probabilities,
+            np.zeros((2, 2)),
+            _unconstrained_ties(problem.ties),
+            gain,
+            value,
+            value,
+            True,
+            "nothing to change",
+        )
+    is_deterministic = decision == "deterministic"
+    found = solve_in_window(problem, formula, unconstrained, epsilon, deterministic=is_deterministic)
+    (key_0, fraction_0), (key_1, fraction_1) = randomized_threshold(found, 0), randomized_threshold(found, 1)
+    randomized = (formula, (key_0, key_1), (fraction_0, fraction_1))
+    if is_deterministic:
+        thresholds = tuple(deterministic_threshold(problem, formula, found, a, random_state) for a in (0, 1))
+        labels = problem.emit(deterministic_labels, formula, thresholds, random_state)
     else:
-        labels = problem.emit(coin_labels, *coin, random_state)
-    multipliers, ties = _threshold_rule(window.sides, window.split, problem.ties)
-    bound = base + window.split.bound
-    law = partial(problem.emit, coin_law, *coin)
-    return Solution(labels, law, multipliers, ties, gain, bound, bound, True, "thresholds by selection, exact")
+        labels = problem.emit(randomized_labels, *randomized, random_state)
+    multipliers, ties = _rule(found.groups, found.relaxed, problem.ties)
+    bound = base + found.relaxed.bound
+    probabilities = partial(problem.emit, randomized_probabilities, *randomized)
+    return Solution(
+        labels, probabilities, multipliers, ties, gain, bound, bound, True, "thresholds by selection, exact"
+    )
 
 
 def _solve_weighted(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solution:
     found = sort_groups(problem, gain, random_state)
-    split = relaxed_split(found.sides, epsilon)
-    multipliers, ties = _threshold_rule(found.sides, split, problem.ties)
-    law, bound = draw_law(problem, found, split), found.base + split.bound
+    relaxed = relaxed_thresholds(found.groups, epsilon)
+    multipliers, ties = _rule(found.groups, relaxed, problem.ties)
+    probabilities, bound = weighted_probabilities(problem, found, relaxed), found.base + relaxed.bound
     if decision == "deterministic":
-        labels = best_labels(problem, found, epsilon)
+        labels = weighted_labels(problem, found, epsilon)
+        optimal, solver = False, "one sort of each group, labels rounded to whole tasks"
     else:
-        labels = draw(law(), lambda rows: task_keys(problem.tasks, rows, random_state))
-    exact = decision != "deterministic"
-    return Solution(labels, law, multipliers, ties, gain, bound, bound, exact, "one sort of each group, exact")
+        labels = draw(probabilities(), lambda rows: task_keys(problem.tasks, rows, random_state))
+        optimal, solver = True, "one sort of each group, exact"
+    return Solution(labels, probabilities, multipliers, ties, gain, bound, bound, optimal, solver)
 
 
-def _threshold_rule(sides: tuple[Side, Side], split: Split, ties: str) -> tuple[NDArray[np.float64], TieWeights]:
-    """Return the multipliers of thresholds, and the weights of the labels of tasks at them."""
-    multipliers = 0.5 * split.beta * np.array([[1.0, -1.0], [-1.0, 1.0]])
+def weighted_labels(problem: Problem, found: SortedGroups, epsilon: float) -> Codes:
+    """Return the best deterministic labels, of those that follow the order of each group, for tasks with weights."""
+    labels = np.zeros(problem.group.size, dtype=np.int32)
+    for rows, count in zip(found.order or (), best_integer_counts(*found.groups, epsilon), strict=True):
+        labels[rows[:count]] = 1
+    return labels
+
+
+def weighted_probabilities(
+    problem: Problem, found: SortedGroups, relaxed: RelaxedThresholds
+) -> Callable[[], NDArray[np.float64]]:
+    """Return a function that computes the probabilities of the randomized solution, for tasks with weights."""
+
+    def probabilities() -> NDArray[np.float64]:
+        x = np.zeros(problem.group.size)
+        for rows, certain, tied, fraction in zip(
+            found.order or (), relaxed.n_certain, relaxed.n_tied, relaxed.tied_fraction, strict=True
+        ):
+            x[rows[:certain]] = 1.0
+            x[rows[certain : certain + tied]] = fraction
+        return np.stack([1.0 - x, x], axis=1)
+
+    return probabilities
+
+
+def _rule(
+    groups: tuple[SortedGroup, SortedGroup], relaxed: RelaxedThresholds, ties: str
+) -> tuple[NDArray[np.float64], TieWeights]:
+    """Return the multipliers of the thresholds, and the weights of both labels for tasks at the thresholds."""
+    multipliers = 0.5 * relaxed.multiplier * np.array([[1.0, -1.0], [-1.0, 1.0]])
     weights: TieWeights = {}
     for a in (0, 1):
-        part = tied_part(sides[a], split, a) if split.beta or any(split.tied) else None
-        if part is not None:
-            weights[a, (0, 1)] = (1.0 - part, part)
-        elif split.beta == 0.0:
-            weights[a, (0, 1)] = _own_ties(ties)[a, (0, 1)]
+        has_ties = relaxed.multiplier or any(relaxed.n_tied)
+        fraction = rule_tied_fraction(groups[a], relaxed, a) if has_ties else None
+        if fraction is not None:
+            weights[a, (0, 1)] = (1.0 - fraction, fraction)
+        elif relaxed.multiplier == 0.0:
+            weights[a, (0, 1)] = _unconstrained_ties(ties)[a, (0, 1)]
     return multipliers, weights
 
 
-def _own_ties(ties: str) -> TieWeights:
+def _unconstrained_ties(ties: str) -> TieWeights:
     return {(a, (0, 1)): (0.0, 1.0) if ties == "last" else (1.0, 0.0) for a in (0, 1)}

@@ -1,9 +1,10 @@
-"""Two classes, two groups: where labels change, found by counting, without a sort.
+"""The thresholds of tasks of equal weight, found from only the tasks near them.
 
-Prices are counted in bins, and the bins around the price at which the gap reaches epsilon are counted in finer bins,
-until few tasks are left or they are all alike. Runs of equal tasks in this window, and the number and gain of those on
-either side, make the sides that :mod:`faircrowd.fair.thresholds.relaxed` solves exactly; a window that turns out too narrow is
-widened.
+The *window* is the tasks whose flips have prices around the one at which the gap reaches epsilon. Where tasks are few
+enough to sort, it is cut out of the sorted tasks. Otherwise it is found without a sort: prices are counted in bins, and
+the bins around that price in finer bins, until few tasks are left or all of them are equal. Runs of equal tasks in the
+window, with the number and gain of the better tasks outside, are two sorted groups that are solved exactly; a window
+that turns out to be too narrow is widened.
 """
 
 import math
@@ -13,255 +14,314 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import FaircrowdError
-from faircrowd.exact.units import from_limbs
+from faircrowd.exact.sums import limbs_to_numbers
 from faircrowd.fair.tasks.population import Population
 from faircrowd.fair.tasks.tie_break import first_in_order
 from faircrowd.fair.thresholds.flip_cost import (
-    Prices,
+    PriceFormula,
+    add_gains,
     count_prices,
-    number_at,
-    place_of,
-    runs_between,
-    total_of,
-    totals_beside,
+    float_to_ordinal,
+    ordinal_to_float,
+    price_to_close_gap,
+    runs_between_prices,
+    totals_outside_prices,
 )
-from faircrowd.fair.thresholds.flip_order import price_of
-from faircrowd.fair.thresholds.integer import best_counts
-from faircrowd.fair.thresholds.labels import Cut, own_totals, tied_at
-from faircrowd.fair.thresholds.relaxed import Split, relaxed_split
-from faircrowd.fair.thresholds.scores import Key, costs_of, split_keys, unit_of
-from faircrowd.fair.thresholds.sorted_group import Side, bare_side, make_window
-from faircrowd.fair.tolerances import TIE
+from faircrowd.fair.thresholds.integer import best_integer_counts
+from faircrowd.fair.thresholds.labels import Threshold, add_unconstrained, rows_at_key
+from faircrowd.fair.thresholds.relaxed import RelaxedThresholds, relaxed_thresholds
+from faircrowd.fair.thresholds.sort_keys import SortKeyFormula, cost_unit, costs_of_keys, sort_keys_by_group
+from faircrowd.fair.thresholds.sorted_group import SortedGroup, make_sorted_group_without_values, make_window_group
+from faircrowd.fair.tolerances import WINDOW_TIE
 
-__all__ = ["Own", "Window", "coin_at", "cut_at", "find_window", "own_labels"]
+__all__ = [
+    "UnconstrainedTotals",
+    "WindowSolution",
+    "deterministic_threshold",
+    "randomized_threshold",
+    "solve_in_window",
+    "unconstrained_totals",
+]
 
-_BITS = 14
-"""Prices are counted in bins of their next so many bits."""
+_BIN_BITS = 14
+"""Prices are counted in ``2**_BIN_BITS`` bins at a time."""
 
-_FEW = 1 << 14
-"""Windows of fewer tasks are not narrowed further."""
+_SMALL_WINDOW = 1 << 14
+"""A window of at most this many tasks is not narrowed further."""
 
-_WIDER = 16
-_ALL = (int(np.iinfo(np.int64).min), 2**64 - 1)
-"""Evidence and hash that no task comes after."""
+_WIDENING_FACTOR = 16
+
+_MAX_ORDINAL = 2**64 - 1
+
+_AFTER_ALL_TASKS = (int(np.iinfo(np.int64).min), 2**64 - 1)
+"""Evidence and hash that come after those of every task."""
 
 
-class Own(NamedTuple):
-    """The labels without a constraint in numbers: how many are marked in each group, and what they gain.
+class UnconstrainedTotals(NamedTuple):
+    """What the labels without a constraint come to.
 
-    ``beliefs`` holds the mean posterior of both classes; ``signed_gap`` is the rate of group 1 minus that of group 0.
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (2,)
+        Number of labels 1 of each group.
+    gain : float
+        What the labels 1 add to the objective.
+    mean_posterior : pair of float
+    signed_gap : float
+        The rate of group 1 minus the rate of group 0.
     """
 
     counts: NDArray[np.int64]
     gain: float
-    beliefs: tuple[float, float]
+    mean_posterior: tuple[float, float]
     signed_gap: float
 
 
-class Window(NamedTuple):
-    """Runs of equal tasks where labels change.
+class WindowSolution(NamedTuple):
+    """The solution, and the window in which it was found.
 
     Attributes
     ----------
-    sides : pair of Side
+    groups : pair of SortedGroup
+        The windows of both groups.
     keys : pair of ndarray
-        The key of each run.
-    split : Split
-        The solution with a coin.
-    counts : tuple of int, or None
-        How many tasks of each group are marked without a coin.
+        The sort key of each run of equal tasks.
+    relaxed : RelaxedThresholds
+        The best randomized labels.
+    counts : pair of int, or None
+        Per group, the number of labels 1 of the best deterministic labels.
     """
 
-    sides: tuple[Side, Side]
+    groups: tuple[SortedGroup, SortedGroup]
     keys: tuple[NDArray[np.float64], NDArray[np.float64]]
-    split: Split
+    relaxed: RelaxedThresholds
     counts: tuple[int, int] | None
 
 
-def own_labels(tasks: Population, key: Key, *, by_cost: bool) -> Own:
-    """Count the labels without a constraint."""
-    unit = unit_of(key)
-    counts, gains, beliefs = tasks.reduce(own_totals, key, unit, by_cost, tasks.ties == "last")
-    total = int(tasks.sizes.sum())
-    means = [float(p) for p in from_limbs(beliefs) / total]
+def unconstrained_totals(tasks: Population, formula: SortKeyFormula, *, by_cost: bool) -> UnconstrainedTotals:
+    """Sum what the labels without a constraint come to."""
+    unit = cost_unit(formula)
+    counts, gains, posterior = tasks.reduce(add_unconstrained, formula, unit, by_cost, tasks.ties == "last")
+    n_tasks = int(tasks.sizes.sum())
+    means = [float(p) for p in limbs_to_numbers(posterior) / n_tasks]
     rates = counts / tasks.sizes
-    return Own(
-        counts, float(from_limbs(gains.sum(axis=0), unit)) / total, (means[0], means[1]), float(rates[1] - rates[0])
-    )
+    gain = float(limbs_to_numbers(gains.sum(axis=0), unit)) / n_tasks
+    return UnconstrainedTotals(counts, gain, (means[0], means[1]), float(rates[1] - rates[0]))
 
 
-def find_window(tasks: Population, key: Key, own: Own, epsilon: float, *, whole: bool) -> Window:
-    """Find the solution with a coin, and the one without it if ``whole``; the gap must exceed epsilon."""
+def solve_in_window(
+    tasks: Population,
+    formula: SortKeyFormula,
+    unconstrained: UnconstrainedTotals,
+    epsilon: float,
+    *,
+    deterministic: bool,
+) -> WindowSolution:
+    """Find the best randomized labels, and the best deterministic ones if asked; the gap must exceed epsilon."""
     sizes = tasks.sizes
     shares = sizes / sizes.sum()
-    prices = Prices(key, (float(shares[0]), float(shares[1])), 1 if own.signed_gap > 0 else 0)
-    # Whole labels lie this far from the solution with a coin, as a rule: a task of the other group, and the square
-    # root of all, over which what rounding costs and what moving the rates costs are alike.
+    falling_group = 1 if unconstrained.signed_gap > 0 else 0
+    prices = PriceFormula(formula, (float(shares[0]), float(shares[1])), falling_group)
+    # The number of tasks to include on either side of the threshold of each group. Deterministic labels are usually
+    # this close to the randomized ones: the tasks of this group that move the gap as much as one task of the other, and
+    # about the square root of all tasks, at which rounding costs as much as moving both rates.
     margins = 64 + 4 * math.sqrt(sizes.sum()) + 4 * sizes / sizes[::-1]
-    in_order = _sorted(tasks, prices, own, epsilon) if tasks.sorts else None
+    in_order = _sort_tasks(tasks, prices, unconstrained, epsilon) if tasks.sorts else None
     while True:
         if in_order is not None:
-            runs = _cut_runs(in_order, prices, margins)
+            runs = _slice_runs(in_order, prices, margins)
         else:
-            runs = _gathered_runs(tasks, prices, *_narrowed(tasks, prices, epsilon, margins))
-        found = _solved(tasks, prices.key, own, runs, epsilon, whole)
+            runs = _gather_runs(tasks, prices, *_narrow_window(tasks, prices, epsilon, margins))
+        found = _solve_runs(tasks, prices.key_formula, unconstrained, runs, epsilon, deterministic)
         if found is not None:
             return found
         if sum(int(run.counts.sum()) for run in runs) == sizes.sum():
             raise FaircrowdError("No thresholds were found; this should not happen. Please report it with the data.")
-        margins *= _WIDER
+        margins *= _WIDENING_FACTOR
 
 
-def _narrowed(tasks: Population, prices: Prices, epsilon: float, margins: NDArray[np.float64]) -> tuple[int, int]:
-    """Return the first and last place of a window with so many tasks on either side of the price."""
-    falls, rises = prices.up, 1 - prices.up
+def _narrow_window(
+    tasks: Population, prices: PriceFormula, epsilon: float, margins: NDArray[np.float64]
+) -> tuple[int, int]:
+    """Return the first and last price (as ordinals) of a window with margins around the price that is looked for."""
+    falling, rising = prices.falling_group, 1 - prices.falling_group
     sizes = tasks.sizes
-    low, high, inside = 0, 2**64 - 1, int(sizes.sum())
-    while inside > max(_FEW, 4 * margins.sum()) and high > low:
-        shift = max((high - low).bit_length() - _BITS, 0)
-        (counts,) = tasks.reduce(count_prices, prices, low, shift, 1 << _BITS)
-        at_most = np.cumsum(counts, axis=1)[:, :-1]  # tasks below the bins, and to the end of each bin
-        gap = (1.0 - at_most[falls] / sizes[falls]) - at_most[rises] / sizes[rises]
-        place = int(np.searchsorted(-gap, -epsilon)) - 1  # the bin whose end is the first within epsilon
-        place = min(max(place, 0), (1 << _BITS) - 1)
-        first, last = place, place
+    n_bins = 1 << _BIN_BITS
+    low, high, n_inside = 0, _MAX_ORDINAL, int(sizes.sum())
+    while n_inside > max(_SMALL_WINDOW, 4 * margins.sum()) and high > low:
+        shift = max((high - low).bit_length() - _BIN_BITS, 0)
+        (counts,) = tasks.reduce(count_prices, prices, low, shift, n_bins)
+        at_most = np.cumsum(counts, axis=1)[:, :-1]  # tasks below the bins, and up to the end of each bin
+        gap = (1.0 - at_most[falling] / sizes[falling]) - at_most[rising] / sizes[rising]
+        at = int(np.searchsorted(-gap, -epsilon)) - 1  # the bin at whose end the gap is first within epsilon
+        at = min(max(at, 0), n_bins - 1)
+        first, last = at, at
         for a in (0, 1):
-            first = min(first, int(np.searchsorted(at_most[a], at_most[a, place] - margins[a], side="right")) - 1)
-            last = max(last, int(np.searchsorted(at_most[a], at_most[a, place + 1] + margins[a])) - 1)
-        first, last = max(first, 0), min(last, (1 << _BITS) - 1)
-        within = int((at_most[:, last + 1] - at_most[:, first]).sum())
-        wide = high - low
+            first = min(first, int(np.searchsorted(at_most[a], at_most[a, at] - margins[a], side="right")) - 1)
+            last = max(last, int(np.searchsorted(at_most[a], at_most[a, at + 1] + margins[a])) - 1)
+        first, last = max(first, 0), min(last, n_bins - 1)
+        n_left = int((at_most[:, last + 1] - at_most[:, first]).sum())
+        width = high - low
         low, high = low + (first << shift), min(low + ((last + 1) << shift) - 1, high)
-        # Tasks that are alike are not parted by finer bins, nor are bins that must stay to have enough tasks.
-        if (shift <= 32 and within > inside // 2) or high - low > wide // 4:
+        # Finer bins do not separate equal tasks, and do not help where most bins are needed to hold enough tasks.
+        if (shift <= 32 and n_left > n_inside // 2) or high - low > width // 4:
             break
-        inside = within
+        n_inside = n_left
     return low, high
 
 
 class _Runs(NamedTuple):
-    """Tasks of a group that are alike, in order: their keys and numbers, and number and gain of those before them."""
+    """Runs of equal tasks of a group, in order.
+
+    Attributes
+    ----------
+    keys : ndarray, shape (n_runs,)
+        Their sort keys.
+    counts : ndarray of int64, shape (n_runs,)
+        Their numbers of tasks.
+    before : tuple of int
+        The number of tasks before the first run, and their gain as limbs.
+    """
 
     keys: NDArray[np.float64]
     counts: NDArray[np.int64]
     before: tuple[int, int, int]
 
 
-def _gathered_runs(tasks: Population, prices: Prices, low: int, high: int) -> list[_Runs]:
-    """Gather the runs between two places."""
-    least, most = number_at(low), number_at(high)  # a rule takes near prices for tied: they must all be seen
-    low = int(place_of(least - 10 * TIE)) if math.isfinite(least) else 0
-    high = int(place_of(most + 10 * TIE)) if math.isfinite(most) else 2**64 - 1
-    (beside,) = tasks.reduce(totals_beside, prices, low, high, unit_of(prices.key))
-    keys, groups, counts = tasks.gather(runs_between, prices, low, high)
-    found = []
-    for a in (0, 1):
-        name, place = np.unique(keys[groups == a], return_inverse=True)
-        many = np.bincount(place, weights=counts[groups == a], minlength=name.size).astype(np.int64)
-        before = beside[a, 1 if a == prices.up else 0]  # the best of the falling group have the highest prices
-        found.append(_Runs(name, many, (int(before[0]), int(before[1]), int(before[2]))))
-    return found
-
-
-class _Sorted(NamedTuple):
-    """Keys and costs of each group, rising, and the cost at which its labels change."""
-
-    keys: list[NDArray[np.float64]]
-    costs: list[NDArray[np.float64]]
-    at: list[float]
-
-
-def _sorted(tasks: Population, prices: Prices, own: Own, epsilon: float) -> _Sorted:
-    """Sort the tasks of each group, which is faster than to count where they lie in memory."""
-    keys = tasks.gather(split_keys, prices.key)
-    for part in keys:
-        part.sort()
-    costs = [costs_of(prices.key, part) if prices.key.is_odds else part for part in keys]
-    total = float(tasks.sizes.sum())
-    sides = [bare_side(cost, int(own.counts[a]), total) for a, cost in enumerate(costs)]
-    price = price_of(sides[prices.up], sides[1 - prices.up], abs(own.signed_gap) - epsilon)[0]
-    return _Sorted(keys, costs, [(-price if a == prices.up else price) / sides[a].share for a in (0, 1)])
-
-
-def _cut_runs(found: _Sorted, prices: Prices, margins: NDArray[np.float64]) -> list[_Runs]:
-    """Cut the runs of a window out of what was sorted."""
+def _gather_runs(tasks: Population, prices: PriceFormula, low: int, high: int) -> list[_Runs]:
+    """Gather the runs between two prices, given as ordinals."""
+    # A rule takes prices that are nearly equal as tied: all of those must be in the window.
+    lowest, highest = ordinal_to_float(low), ordinal_to_float(high)
+    low = int(float_to_ordinal(lowest - WINDOW_TIE)) if math.isfinite(lowest) else 0
+    high = int(float_to_ordinal(highest + WINDOW_TIE)) if math.isfinite(highest) else _MAX_ORDINAL
+    (outside,) = tasks.reduce(totals_outside_prices, prices, low, high, cost_unit(prices.key_formula))
+    keys, groups, counts = tasks.gather(runs_between_prices, prices, low, high)
     runs = []
-    for keys, cost, at, margin in zip(*found, margins, strict=True):
-        low = int(np.searchsorted(cost, at)) - int(margin)
-        high = int(np.searchsorted(cost, at, side="right")) + int(margin)
-        low = int(np.searchsorted(cost, cost[low] - 10 * TIE)) if low > 0 else 0
-        high = int(np.searchsorted(cost, cost[high] + 10 * TIE, side="right")) if high < cost.size else cost.size
-        limbs = np.zeros((1, 2), dtype=np.int64)
-        total_of(cost[:low], unit_of(prices.key), limbs)
-        name, many = np.unique(keys[low:high], return_counts=True)
-        runs.append(_Runs(name, many, (low, int(limbs[0, 0]), int(limbs[0, 1]))))
+    for a in (0, 1):
+        distinct, run = np.unique(keys[groups == a], return_inverse=True)
+        n_tasks = np.bincount(run, weights=counts[groups == a], minlength=distinct.size).astype(np.int64)
+        # The best tasks of the falling group have the highest prices.
+        before = outside[a, 1 if a == prices.falling_group else 0]
+        runs.append(_Runs(distinct, n_tasks, (int(before[0]), int(before[1]), int(before[2]))))
     return runs
 
 
-def _solved(tasks: Population, key: Key, own: Own, runs: list[_Runs], epsilon: float, whole: bool) -> Window | None:
-    """Solve over the runs of a window; None if that shows it to be too narrow."""
+class _SortedTasks(NamedTuple):
+    """Sort keys and costs of each group, in ascending order, and the cost at which its labels change."""
+
+    keys: list[NDArray[np.float64]]
+    costs: list[NDArray[np.float64]]
+    threshold_costs: list[float]
+
+
+def _sort_tasks(
+    tasks: Population, prices: PriceFormula, unconstrained: UnconstrainedTotals, epsilon: float
+) -> _SortedTasks:
+    """Sort the tasks of each group, which is faster than counting if they fit in memory."""
+    formula = prices.key_formula
+    keys = tasks.gather(sort_keys_by_group, formula)
+    for part in keys:
+        part.sort()
+    costs = [costs_of_keys(formula, part) if formula.is_log_odds else part for part in keys]
+    total = float(tasks.sizes.sum())
+    groups = [
+        make_sorted_group_without_values(part, int(unconstrained.counts[a]), total) for a, part in enumerate(costs)
+    ]
+    falling, rising = groups[prices.falling_group], groups[1 - prices.falling_group]
+    price = price_to_close_gap(falling, rising, abs(unconstrained.signed_gap) - epsilon)[0]
+    at = [(-price if a == prices.falling_group else price) / groups[a].share for a in (0, 1)]
+    return _SortedTasks(keys, costs, at)
+
+
+def _slice_runs(in_order: _SortedTasks, prices: PriceFormula, margins: NDArray[np.float64]) -> list[_Runs]:
+    """Cut the runs of a window out of the sorted tasks."""
+    runs = []
+    for keys, costs, at, margin in zip(*in_order, margins, strict=True):
+        low = int(np.searchsorted(costs, at)) - int(margin)
+        high = int(np.searchsorted(costs, at, side="right")) + int(margin)
+        low = int(np.searchsorted(costs, costs[low] - WINDOW_TIE)) if low > 0 else 0
+        high = int(np.searchsorted(costs, costs[high] + WINDOW_TIE, side="right")) if high < costs.size else costs.size
+        limbs = np.zeros((1, 2), dtype=np.int64)
+        add_gains(costs[:low], cost_unit(prices.key_formula), limbs)
+        distinct, n_tasks = np.unique(keys[low:high], return_counts=True)
+        runs.append(_Runs(distinct, n_tasks, (low, int(limbs[0, 0]), int(limbs[0, 1]))))
+    return runs
+
+
+def _solve_runs(
+    tasks: Population,
+    formula: SortKeyFormula,
+    unconstrained: UnconstrainedTotals,
+    runs: list[_Runs],
+    epsilon: float,
+    deterministic: bool,
+) -> WindowSolution | None:
+    """Solve with the runs of a window; return None if that shows the window to be too narrow."""
     if not all(run.keys.size for run in runs):
         return None
-    zero, one = (
-        make_window(
-            costs_of(key, run.keys),
+    group_0, group_1 = (
+        make_window_group(
+            costs_of_keys(formula, run.keys),
             run.counts,
             run.before,
-            own=int(own.counts[a]),
-            n=int(tasks.sizes[a]),
-            total=float(tasks.sizes.sum()),
-            unit=unit_of(key),
+            own_count=int(unconstrained.counts[a]),
+            n_tasks=int(tasks.sizes[a]),
+            total_weight=float(tasks.sizes.sum()),
+            unit=cost_unit(formula),
         )
         for a, run in enumerate(runs)
     )
-    split = relaxed_split((zero, one), epsilon)
-    if not math.isfinite(split.beta) or not _holds((zero, one), split):
+    relaxed = relaxed_thresholds((group_0, group_1), epsilon)
+    if not math.isfinite(relaxed.multiplier) or not _lies_inside((group_0, group_1), relaxed):
         return None
     counts: tuple[int, int] | None = None
-    if whole:
-        counts = best_counts(zero, one, epsilon)
+    if deterministic:
+        counts = best_integer_counts(group_0, group_1, epsilon)
         if counts[0] < 0:
             return None
-    return Window((zero, one), (runs[0].keys, runs[1].keys), split, counts)
+    return WindowSolution((group_0, group_1), (runs[0].keys, runs[1].keys), relaxed, counts)
 
 
-def _holds(sides: tuple[Side, Side], split: Split) -> bool:
-    """Say whether a solution lies inside windows.
+def _lies_inside(groups: tuple[SortedGroup, SortedGroup], relaxed: RelaxedThresholds) -> bool:
+    """Return whether a solution lies inside the windows of both groups.
 
-    Tied tasks have the price of the solution, so what lies before and after them is known; without any in a group, the
-    price may lie beyond an end that a count touches, unless there is nothing beyond.
+    Tied tasks have the price of the solution, so the tasks before and after them are known. In a group without tied
+    tasks, the price may lie beyond the end of the window if the count is at this end, unless no task lies beyond.
     """
-    for side, sure, tied in zip(sides, split.sure, split.tied, strict=True):
-        first, last = side.starts[0], side.starts[-1]
+    for group, certain, tied in zip(groups, relaxed.n_certain, relaxed.n_tied, strict=True):
+        first, last = group.run_starts[0], group.run_starts[-1]
         if tied == 0:
-            first, last = (first + 1 if first > 0 else 0), (last - 1 if last < side.n else last)
-        if not first <= sure <= sure + tied <= last:
+            first, last = (first + 1 if first > 0 else 0), (last - 1 if last < group.n_tasks else last)
+        if not first <= certain <= certain + tied <= last:
             return False
     return True
 
 
-def coin_at(window: Window, a: int) -> tuple[float, float]:
-    """Return the key of a group at which a coin is thrown, and the chance of label 1 there."""
-    starts, split = window.sides[a].starts, window.split
-    position = split.sure[a] + split.omega[a] * split.tied[a]
-    # Among equal costs the order is still that of the keys: the coin is only for tasks equal in both.
-    run = min(int(np.searchsorted(starts, int(position), side="right")) - 1, window.keys[a].size - 1)
-    part = (position - starts[run]) / (starts[run + 1] - starts[run])
-    return float(window.keys[a][run]), float(min(max(part, 0.0), 1.0))
+def randomized_threshold(solution: WindowSolution, a: int) -> tuple[float, float]:
+    """Return the threshold key of group ``a``, and the probability of label 1 of the tasks at it."""
+    starts, relaxed = solution.groups[a].run_starts, solution.relaxed
+    count = relaxed.n_certain[a] + relaxed.tied_fraction[a] * relaxed.n_tied[a]
+    # Tasks of equal cost are still in the order of their keys: only tasks with equal keys are labelled at random.
+    run = min(int(np.searchsorted(starts, int(count), side="right")) - 1, solution.keys[a].size - 1)
+    part = (count - starts[run]) / (starts[run + 1] - starts[run])
+    return float(solution.keys[a][run]), float(min(max(part, 0.0), 1.0))
 
 
-def cut_at(tasks: Population, key: Key, window: Window, a: int, random_state: int) -> Cut:
-    """Return where the labels of a group change so that its best tasks are marked, as many as the window says."""
-    assert window.counts is not None  # noqa: S101 - whole labels were asked for
-    starts, count = window.sides[a].starts, window.counts[a]
+def deterministic_threshold(
+    tasks: Population, formula: SortKeyFormula, solution: WindowSolution, a: int, random_state: int
+) -> Threshold:
+    """Return the threshold of group ``a`` that gives label 1 to the number of tasks that the solution says."""
+    assert solution.counts is not None  # noqa: S101 - deterministic labels were asked for
+    starts, count = solution.groups[a].run_starts, solution.counts[a]
     run = int(np.searchsorted(starts, count, side="right")) - 1
-    if run >= window.keys[a].size:  # the end of the window: its last run is marked whole
-        last = float(window.keys[a][-1])
-        return Cut(last, _ALL) if math.isinf(last) else Cut(float(np.nextafter(last, math.inf)), None)
-    value, marked = float(window.keys[a][run]), int(count - starts[run])
-    if marked == 0:
-        return Cut(value, None)
-    return Cut(
-        value,
-        *first_in_order(tasks, tied_at, (key, a, value), int(starts[run + 1] - starts[run]), [marked], random_state),
-    )
+    if run >= solution.keys[a].size:  # the end of the window: all tasks of its last run get label 1
+        last = float(solution.keys[a][-1])
+        if math.isinf(last):
+            return Threshold(last, _AFTER_ALL_TASKS)
+        return Threshold(float(np.nextafter(last, math.inf)), None)
+    key, n_from_run = float(solution.keys[a][run]), int(count - starts[run])
+    if n_from_run == 0:
+        return Threshold(key, None)
+    n_tied = int(starts[run + 1] - starts[run])
+    (last_tied,) = first_in_order(tasks, rows_at_key, (formula, a, key), n_tied, [n_from_run], random_state)
+    return Threshold(key, last_tied)
