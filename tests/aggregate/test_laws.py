@@ -140,7 +140,7 @@ def test_not_converged_is_said(case: Case) -> None:
 def test_threads_and_blocks_leave_no_trace(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = simulated(n_tasks=300, n_workers=5)
     whole = case.fit(crowd)
-    monkeypatch.setattr(faircrowd.engines.local, "_VOTES_A_BLOCK", 32)
+    monkeypatch.setattr(faircrowd.engines.local, "VOTES_PER_BLOCK", 32)
     results = []
     for threads in ("1", "2", "7"):
         monkeypatch.setenv("FAIRCROWD_THREADS", threads)

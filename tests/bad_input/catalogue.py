@@ -117,7 +117,7 @@ FILES = {
     "long delimiter": refused(None, "delimiter='||' must be one plain character", OptionError, delimiter="||"),
     "byte order mark": works("\ufeff" + GOOD, LABELS, answer=TYPED),
     "byte order mark in JSON": works("\ufeff" + jsonl("x", "y"), {"1": "x", "2": "y"}, answer={1: "x", 2: "y"}, file="v.jsonl"),
-    "UTF-16": refused(GOOD.encode("utf-16"), "votes.csv holds NUL bytes; it is no text, or UTF-16", FileError),
+    "UTF-16": refused(GOOD.encode("utf-16"), "votes.csv holds NUL bytes; it is not text, or it is UTF-16", FileError),
     "UTF-16 in JSON": refused(jsonl("x", "y").encode("utf-16"), "holds NUL bytes", FileError, file="v.jsonl"),
     "UTF-32": refused(GOOD.encode("utf-32"), "votes.csv holds NUL bytes", FileError),
     "Latin-1": refused(votes("é", "x").encode("latin-1"), "votes.csv is not UTF-8 text", FileError),

@@ -19,7 +19,7 @@ import rich.console
 
 from faircrowd.cli.console import Console
 from faircrowd.cli.engines import Engine
-from faircrowd.engines import choose_engine as choice
+from faircrowd.engines import engine_choice as choice
 from faircrowd.errors import OptionError
 
 pytest.importorskip("duckdb")
@@ -137,7 +137,7 @@ def test_broken_checkpoint_is_one_line(votes: Path, tmp_path: Path, told: Callab
 def test_the_choice_is_said(votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faircrowd: Any) -> None:
     arguments = ["aggregate", votes, "--method", "majority", "--no-report", "--memory-limit", "500MB"]
     assert faircrowd(*arguments, "--out", tmp_path / "out")[2] == ""
-    monkeypatch.setattr(choice, "_A_ROW", 10**6)
+    monkeypatch.setattr(choice, "_BYTES_PER_ROW", 10**6)
     code, _, said = faircrowd(*arguments, "--out", tmp_path / "out")
     assert code == 0
     assert said.startswith("engine stream: a run on ")
@@ -198,7 +198,7 @@ def test_tasks_that_will_not_fit_are_refused_before_the_rounds(tmp_path: Path, t
 def test_what_is_free_is_the_limit_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     choice.check_run(10**6, 2, 8 * 10**6)
     monkeypatch.setattr(choice, "free_memory", lambda: 4 * 10**8)
-    with pytest.raises(OptionError, match=r"0\.4 GB may be used; use --engine spark"):
+    with pytest.raises(OptionError, match=r"0\.4 GB may be used; use engine='spark'"):
         choice.check_run(10**6, 2, 8 * 10**6)
     assert choice.memory_to_regroup(10**8) == 256 * 10**6
     assert choice.memory_to_regroup(10**12) == 1500 * 10**6

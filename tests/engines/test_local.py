@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from crowds import simulated
 from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.kernels.confusion_counts import expected_counts, joint_scores
-from faircrowd.engines import Block, LocalEngine
+from faircrowd.engines import Block, Engine, LocalEngine, SparkVotes, Votes, engine_of
 from faircrowd.engines.local import available_threads, watch_blocks
-from faircrowd.votes import read_votes
+from faircrowd.engines.spark.engine import SparkEngine
+from faircrowd.errors import OptionError
+from faircrowd.votes import Vocabulary, VoteTable, read_votes
 
 VOTES = read_votes(simulated(n_tasks=80, seed=5).votes)
 
@@ -77,3 +79,31 @@ def test_blocks_are_watched(threads: int) -> None:
     assert seen == [(done, total) for done in range(1, total + 1)]
     engine.reduce(lambda block: (np.array(block.offsets.size),))
     assert len(seen) == total
+
+
+def _ids_and_votes(block: Block, ids: Vocabulary, least: int) -> tuple[np.ndarray, np.ndarray]:
+    counts = np.diff(block.offsets)
+    return np.array(ids.to_list())[counts >= least], counts[counts >= least]
+
+
+@pytest.mark.parametrize("at", [[], [3, 7, 8]])
+def test_gathered_arrays_come_with_the_ids_of_their_tasks(at: list[int]) -> None:
+    tasks, counts = cut(at).gather(_ids_and_votes, 2, ids=True)
+    many = VOTES.votes_per_task >= 2
+    assert tasks.tolist() == VOTES.tasks.some(np.flatnonzero(many))
+    np.testing.assert_array_equal(counts, VOTES.votes_per_task[many])
+
+
+def test_both_kinds_of_votes_and_engines_have_all_that_models_use() -> None:
+    """Static types check the signatures; this checks that no name is missing."""
+    for protocol, kinds in ((Votes, (VoteTable, SparkVotes)), (Engine, (LocalEngine, SparkEngine))):
+        names = {name for name in vars(protocol) if not name.startswith("_")}
+        assert names
+        for kind in kinds:
+            assert names <= {*dir(kind), *getattr(kind, "__dataclass_fields__", ())}, kind
+
+
+def test_what_no_engine_serves() -> None:
+    assert isinstance(engine_of(VOTES), LocalEngine)
+    with pytest.raises(OptionError, match="No engine serves votes of type int"):
+        engine_of(5)  # type: ignore[call-overload]

@@ -11,9 +11,8 @@ import pytest
 
 from faircrowd import VoteTable, read_votes
 from faircrowd.errors import FileError, InputError, MissingColumnError
-from faircrowd.votes.facts import read_facts
+from faircrowd.votes.facts import Numbers, read_facts
 from faircrowd.votes.groups import attach_groups, gold_codes, gold_pairs
-from faircrowd.votes.numbers import Numbers
 
 VOTES = pd.DataFrame(
     {

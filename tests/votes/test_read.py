@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from faircrowd import VoteTable, read_votes
 from faircrowd.errors import DataWarning, FileError, InputError, MissingColumnError, OptionError
 from faircrowd.votes import VotesReport
-from faircrowd.votes.readers.files import read_header
+from faircrowd.votes.readers import read_header
 from strategies import shuffles, vote_frames
 
 ROWS = [("t2", 7, "no"), ("t1", 7, "yes"), ("t1", 3, "no"), ("t3 é,\n", 12, 'y"s'), ("t2", 3, "no")]

@@ -18,7 +18,7 @@ from faircrowd.engines import LocalEngine, local_votes
 from faircrowd.errors import InputError
 from faircrowd.exact.sums import grid_step
 from faircrowd.votes import VoteTable
-from faircrowd.votes.numbers import Numbers
+from faircrowd.votes.facts import Numbers
 
 __all__ = ["GLAD"]
 

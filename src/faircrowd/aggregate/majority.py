@@ -13,7 +13,7 @@ from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import engine_of, in_spark, votes_of
 from faircrowd.errors import InputError, OptionError
 from faircrowd.votes import VoteTable
-from faircrowd.votes.numbers import Numbers
+from faircrowd.votes.facts import Numbers
 
 __all__ = ["MajorityVote"]
 

@@ -76,7 +76,7 @@ def _read(
     from faircrowd.votes.encode import encode
     from faircrowd.votes.facts import Facts, from_table
     from faircrowd.votes.frames import ALIASES, find_column
-    from faircrowd.votes.readers.files import read_header
+    from faircrowd.votes.readers import read_header
 
     names = read_header(labels, delimiter=delimiter)
     if task is not None:

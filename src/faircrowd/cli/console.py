@@ -147,9 +147,10 @@ def spoken(text: str) -> str:
     """
     text = re.sub(r"^([a-z]+(_[a-z]+)?) must be ", lambda m: f"--{m[1].replace('_', '-')} must be ", text)
     text = re.sub(r"\b(task|worker|label|tasks)=\.\.\.", r"--\1 NAME", text)
-    names = r"(?<!-)\b(on_duplicate|on_missing|n_iter|ties|tol|delimiter|method|group|unknown|objective|decision)"
+    names = r"(?<!-)\b(on_duplicate|on_missing|n_iter|ties|tol|delimiter|method|group|unknown|objective|decision"
+    names += r"|engine|memory_limit)"
     text = re.sub(names + r"='?([\w.+-]+)'?", lambda m: f"--{m[1].replace('_', '-')} {m[2]}", text)
-    return re.sub(r"\b(on_duplicate|on_missing|n_iter)\b", lambda m: f"--{m[1].replace('_', '-')}", text)
+    return re.sub(r"\b(on_duplicate|on_missing|n_iter|memory_limit)\b", lambda m: f"--{m[1].replace('_', '-')}", text)
 
 
 def print_json(value: Any) -> None:

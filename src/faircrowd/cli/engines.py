@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import typer
 
 from faircrowd._checks import check_choice
-from faircrowd.cli.console import Console, plain
+from faircrowd.cli.console import Console, plain, spoken
 from faircrowd.errors import OptionError
 
 __all__ = ["Engine"]
@@ -36,7 +36,7 @@ class Engine(NamedTuple):
     @classmethod
     def asked(cls, name: str, memory_limit: str | None, *, checkpoint: Path, resume: bool) -> "Engine":
         """Check the options of a command."""
-        from faircrowd.engines.choose_engine import parse_size
+        from faircrowd.engines.engine_choice import parse_size
 
         check_choice("--engine", name, ("auto", "memory", "stream", "spark"))
         if memory_limit is not None and name == "memory":
@@ -45,13 +45,13 @@ class Engine(NamedTuple):
 
     def settled(self, console: Console, votes: Path) -> "Engine":
         """Choose by the size of the file, if nobody has; say so if it is not as usual, in memory."""
-        from faircrowd.engines.choose_engine import choose_engine
+        from faircrowd.engines.engine_choice import choose_engine
 
         if self.name != "auto":
             return self
         choice = choose_engine(votes, self.memory_limit)
         if choice.is_news:
-            _say(console, choice.why)
+            _say(console, spoken(choice.why))
         return self._replace(name=choice.engine)
 
     def clear_up(self, console: Console) -> None:
@@ -69,7 +69,7 @@ class Engine(NamedTuple):
         import pyarrow as pa
 
         if self.name == "stream":
-            from faircrowd.engines.choose_engine import memory_to_regroup
+            from faircrowd.engines.engine_choice import memory_to_regroup
             from faircrowd.engines.stream.read_stream import read_votes_on_disk
 
             limit = None if self.memory_limit is None else memory_to_regroup(self.memory_limit)
@@ -83,7 +83,7 @@ class Engine(NamedTuple):
 
     def check_memory(self, table: Any) -> None:
         """Raise if what a stream holds of each task will not fit."""
-        from faircrowd.engines.choose_engine import check_run
+        from faircrowd.engines.engine_choice import check_run
 
         if self.name == "stream":
             check_run(table.n_tasks, table.n_classes, table.tasks.values.nbytes, self.memory_limit)

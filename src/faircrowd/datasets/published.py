@@ -13,7 +13,7 @@ from faircrowd.errors import FileError
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import Facts
 from faircrowd.votes.frames import find_column
-from faircrowd.votes.readers.files import read_columns, read_header
+from faircrowd.votes.readers import read_columns, read_header
 from faircrowd.votes.table import VoteTable
 
 __all__ = ["IDENTITIES", "Raw", "read_hate_speech", "read_jigsaw", "read_judgement", "read_tables"]

@@ -1,6 +1,7 @@
 """What happened to every row on the way in."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from faircrowd._checks import few
@@ -17,7 +18,7 @@ class VotesReport:
     rows_read : int
         Rows in the source.
     rows_missing : dict of str to int
-        Rows set aside for want of a task, worker or label, by the first of these that lacks.
+        Rows set aside because they have no task, worker or label, by the first of these that is missing.
     rows_repeated : int
         Rows that repeat a (task, worker) pair and were set aside (``on_duplicate`` first or last) or
         kept (``all``).
@@ -25,8 +26,10 @@ class VotesReport:
         The policies that decided.
     rows_without_skill : int
         Rows set aside because their worker had no weight (``on_missing_skill="ignore"``).
+    rows_left_out : dict of str to int
+        Rows that the reader of a file left out, by reason.
     tasks_without_votes : tuple
-        Names of the tasks that are left with no vote, so that they get no label.
+        Names of the tasks that have no vote left and so get no label.
     """
 
     rows_read: int = 0
@@ -36,16 +39,29 @@ class VotesReport:
     on_duplicate: str = "last"
     rows_without_skill: int = 0
     tasks_without_votes: tuple[Any, ...] = ()
+    rows_left_out: dict[str, int] = field(default_factory=dict)
 
     @property
     def rows_aside(self) -> int:
         """Rows that are not among the votes."""
         repeated = 0 if self.on_duplicate == "all" else self.rows_repeated
-        return sum(self.rows_missing.values()) + repeated + self.rows_without_skill
+        left_out = sum(self.rows_left_out.values())
+        return left_out + sum(self.rows_missing.values()) + repeated + self.rows_without_skill
+
+    def with_left_out(self, left_out: Mapping[str, int]) -> "VotesReport":
+        """Return the account with the rows that a reader left out, which count as read."""
+        if not left_out:
+            return self
+        return replace(self, rows_read=self.rows_read + sum(left_out.values()), rows_left_out=dict(left_out))
 
     def lines(self) -> list[str]:
-        """Say, a line a reason, what was set aside and by which option; empty if all rows are votes."""
+        """Return one line per reason for which rows were set aside; empty if all rows are votes."""
         said = [
+            f"{count:,} of {self.rows_read:,} rows set aside: {reason}"
+            for reason, count in self.rows_left_out.items()
+            if count
+        ]
+        said += [
             f"{count:,} of {self.rows_read:,} rows set aside: no {column} (on_missing={self.on_missing!r})"
             for column, count in self.rows_missing.items()
             if count
@@ -80,4 +96,5 @@ class VotesReport:
             "on_duplicate": self.on_duplicate,
             "tasks_without_votes": [str(task) for task in self.tasks_without_votes[:100]],
             "n_tasks_without_votes": len(self.tasks_without_votes),
+            **({"rows_left_out": dict(self.rows_left_out)} if self.rows_left_out else {}),
         }

@@ -2,54 +2,103 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from narwhals.typing import IntoSeries
 from numpy.typing import NDArray
 
 from faircrowd._checks import few
+from faircrowd._types import ByTask, FrameLike, TableLike
 from faircrowd.errors import InputError, MissingColumnError
 from faircrowd.votes.frames import ALIASES, array_of, column_of, find_column, frame_of, is_frame, names_of
-from faircrowd.votes.readers.files import read_columns, read_header
-from faircrowd.votes.vocabulary import Vocabulary, as_objects
+from faircrowd.votes.readers import Source, open_source
+from faircrowd.votes.vocabulary import Column, Vocabulary, as_objects
 
-__all__ = ["Facts", "find_facts", "from_table", "pandas_array", "read_facts"]
+__all__ = ["Facts", "Numbers", "Table", "find_facts", "from_table", "pandas_array", "read_facts"]
 
+Table: TypeAlias = TableLike | Source
+"""A table: a frame, or a file, the latter also with its format and delimiter."""
 
-_IDS = ("task_id", "id")
-"""Further names of the task column, in tables that hold a row a task."""
+_FURTHER_TASK_NAMES = ("task_id", "id")
+"""Further names of the task column, in tables with one row per task."""
 
 
 class Facts(NamedTuple):
-    """One fact a task, as read from a table: columns ready for ``encode``."""
+    """One fact per task, as read from a table: columns ready for ``encode``."""
 
-    task: Any
-    fact: Any
+    task: Column
+    fact: Column
 
 
-def read_facts(source: Any, column: str, *, task: str | None = None, delimiter: str | None = None) -> Facts:
+class Numbers(NamedTuple):
+    """Numbers that users give by worker, task or label (skills, priors): the ids, and the number of each."""
+
+    ids: Vocabulary
+    values: NDArray[np.float64]
+
+    @classmethod
+    def read(cls, given: ByTask | None, role: str = "worker") -> "Numbers":
+        """Read numbers from a Series, dict or frame; None gives none."""
+        if given is None:
+            return cls(Vocabulary(as_objects([])), np.empty(0))
+        if not isinstance(given, Mapping) and is_frame(given):
+            keyed = find_column(role, names_of(given), where="the table")
+            key, (column, *_) = from_table(given, keyed, None, "the table", None)
+        else:
+            key, (column,) = find_facts(given, None, None, None)
+        try:
+            return cls(Vocabulary(key), np.array(column, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise InputError(f"The values given by {role} must be numbers.") from None
+
+    def of(self, vocabulary: Vocabulary) -> NDArray[np.float64]:
+        """Return the number of each value of a vocabulary; NaN where none was given."""
+        out = np.full(len(vocabulary), np.nan)
+        place = vocabulary.code_of(self.ids.values)
+        out[place[place >= 0]] = self.values[place >= 0]
+        return out
+
+
+def read_facts(source: Table | None, column: str, *, task: str | None = None, delimiter: str | None = None) -> Facts:
     """Read one column of a table of tasks; ``task`` is the name of the task column, where the table has it."""
+    if source is None:
+        raise _no_table([column])
     named = task if task is not None and task in _names(source, delimiter) else None
     key, (fact,) = from_table(source, named, [column], "the tasks table", delimiter)
     return Facts(key, fact)
 
 
 def find_facts(
-    facts: Any,
-    votes: tuple[Any, str] | None,
-    tasks: Any,
+    facts: ByTask | Facts,
+    votes: tuple[Table, str] | None,
+    tasks: Table | None,
     delimiter: str | None,
     names: Sequence[str] | None = None,
-) -> tuple[Any, list[Any]]:
-    """Return the tasks that facts speak of, and the facts, a column each."""
+) -> tuple[Column, list[Column]]:
+    """Return the tasks that facts are about, and the facts as columns.
+
+    Parameters
+    ----------
+    facts
+        As ``sensitive_features`` of :func:`faircrowd.read_votes`.
+    votes : (table, task column), optional
+        Where the votes came from, for facts that are columns of theirs.
+    tasks : optional
+        A table of tasks, for facts that are columns of it.
+    delimiter : str, optional
+        The separator of text files.
+    names : sequence of str, optional
+        Columns to prefer in a table given as ``facts``.
+    """
     if isinstance(facts, Facts):
         return facts.task, [facts.fact]
     if isinstance(facts, Mapping):
         return _objects(list(facts)), [_objects(list(facts.values()))]
     if isinstance(facts, str) or (isinstance(facts, Sequence) and facts and all(isinstance(f, str) for f in facts)):
-        wanted = [facts] if isinstance(facts, str) else list(facts)
+        wanted = [facts] if isinstance(facts, str) else [str(name) for name in facts]
         if (
             tasks is not None
             and votes is not None
@@ -61,47 +110,43 @@ def find_facts(
             return from_table(tasks, named, wanted, "the tasks table", delimiter)
         if votes is not None:
             return from_table(votes[0], votes[1], wanted, "the votes", delimiter)
-        raise InputError(f"Columns {few(wanted)} were named, but there is no table to find them in.")
+        raise _no_table(wanted)
     if isinstance(facts, os.PathLike) or is_frame(facts):
         return from_table(facts, None, None, "the table of tasks", delimiter, names)
     series = nw.from_native(facts, series_only=True, pass_through=True)
     if isinstance(series, nw.Series) and series.implementation.is_pandas():
-        return pandas_array(facts.index), [pandas_array(facts)]
+        native: Any = series.to_native()
+        return pandas_array(native.index), [pandas_array(native)]
     raise InputError(
         "Groups and true labels go by task: a pandas Series indexed by task, a dict, or a frame; "
         f"not {type(facts).__name__}."
     )
 
 
-def _names(source: Any, delimiter: str | None) -> list[str]:
-    if isinstance(source, str | os.PathLike):
-        return read_header(source, delimiter=delimiter)
-    return names_of(source)
-
-
 def from_table(
-    source: Any,
+    source: Table,
     key: str | None,
     wanted: Sequence[str] | None,
     where: str,
     delimiter: str | None,
     names: Sequence[str] | None = None,
-) -> tuple[Any, list[Any]]:
+) -> tuple[Column, list[Column]]:
     """Return the keys of a table (by default its tasks) and the columns wanted of it.
 
     Where none are named, the first of ``names`` that the table has is wanted, or else all its columns.
     """
-    if isinstance(source, str | os.PathLike):
-        where = str(source)
-    columns = _names(source, delimiter)
+    table = _opened(source, delimiter)
+    if isinstance(table, Source):
+        where = str(table.path)
+    columns = _names(table, delimiter)
     indexed = None
-    if key is None and not isinstance(source, str | os.PathLike):
-        native = nw.to_native(source, pass_through=True)
+    if key is None and not isinstance(table, Source):
+        native: Any = nw.to_native(table, pass_through=True)
         name = getattr(getattr(native, "index", None), "name", None)
         if name is not None and not set(ALIASES["task"]) & set(columns):
             indexed = pandas_array(native.index)  # a pandas frame indexed by task
     if indexed is None and key is None:
-        known = [name for name in (*ALIASES["task"], *_IDS) if name in columns]
+        known = [name for name in (*ALIASES["task"], *_FURTHER_TASK_NAMES) if name in columns]
         key = known[0] if known else find_column("task", columns, where=where)
     if wanted is None:
         rest = [name for name in columns if name != key]
@@ -109,28 +154,42 @@ def from_table(
         if not wanted:
             raise MissingColumnError(f"{where} has no column besides {key!r}.")
     wanted = [find_column("group", columns, name, where=where) for name in wanted]
-    if isinstance(source, str | os.PathLike):
-        read = read_columns(source, [str(key), *wanted], delimiter=delimiter)
+    if isinstance(table, Source):
+        read = table.columns([str(key), *wanted])
         return read[str(key)], [read[name] for name in wanted]
-    frame = frame_of(source)
+    frame = frame_of(table)
     task = indexed if indexed is not None else column_of(frame, str(key))
     return _arrow(task), [column_of(frame, name) for name in wanted]
 
 
-def _objects(values: list[Any]) -> NDArray[Any] | Any:
-    """Python values as a column: Arrow where they are of one type."""
+def pandas_array(values: IntoSeries) -> Column:
+    """Return a pandas Series or Index as a column."""
+    plain = values.to_series() if hasattr(values, "to_series") else values
+    series: nw.Series[Any] = nw.from_native(plain, series_only=True)
+    return _arrow(array_of(series))
+
+
+def _no_table(wanted: Sequence[str]) -> InputError:
+    return InputError(f"Columns {few(wanted)} were named, but there is no table to find them in.")
+
+
+def _opened(source: Table, delimiter: str | None) -> Source | FrameLike:
+    return open_source(source, delimiter=delimiter) if isinstance(source, str | os.PathLike) else source
+
+
+def _names(source: Table, delimiter: str | None) -> list[str]:
+    table = _opened(source, delimiter)
+    return table.header() if isinstance(table, Source) else names_of(table)
+
+
+def _objects(values: list[Any]) -> Column:
+    """Return Python values as a column: Arrow where they are of one type."""
     return _arrow(as_objects(values))
 
 
-def _arrow(column: Any) -> Any:
+def _arrow(column: Column) -> Column:
     if not isinstance(column, np.ndarray):
         return column
     if column.dtype.kind in "biufSUMm":
         return pa.array(column.astype(column.dtype.newbyteorder("="), copy=False))
     return Vocabulary.of(column.tolist()).values if len(column) else pa.array([], type=pa.null())
-
-
-def pandas_array(values: Any) -> Any:
-    """Return a pandas Series or Index as a column."""
-    series = nw.from_native(values.to_series() if hasattr(values, "to_series") else values, series_only=True)
-    return _arrow(array_of(series))

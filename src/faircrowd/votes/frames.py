@@ -1,16 +1,17 @@
 """Data frames on the way in: any frame that narwhals takes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
 from faircrowd._checks import few, suggestion
+from faircrowd._types import FrameLike
 from faircrowd.errors import InputError, MissingColumnError
 from faircrowd.votes.lookup import is_missing
-from faircrowd.votes.vocabulary import as_objects
+from faircrowd.votes.vocabulary import Column, as_objects
 
 __all__ = ["ALIASES", "array_of", "column_of", "find_column", "frame_of", "is_frame", "names_of"]
 
@@ -19,15 +20,15 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "worker": ("worker", "annotator", "annotator_id", "performer"),
     "label": ("label", "answer"),
 }
-"""Names under which the three columns of votes are known, the proper name first."""
+"""Names under which the three columns of votes are known, the preferred name first."""
 
 
-def is_frame(data: Any) -> bool:
-    """Whether narwhals knows this kind of frame."""
+def is_frame(data: object) -> TypeGuard[FrameLike]:
+    """Return whether this is a frame of a kind that narwhals knows."""
     return isinstance(_wrapped(data), nw.DataFrame | nw.LazyFrame)
 
 
-def frame_of(data: Any, columns: Sequence[str] | None = None) -> "nw.DataFrame[Any]":
+def frame_of(data: FrameLike, columns: Sequence[str] | None = None) -> "nw.DataFrame[Any]":
     """Wrap an eager frame; collect a lazy one (only ``columns``, if given)."""
     frame = _wrapped(data)
     if isinstance(frame, nw.LazyFrame):
@@ -37,12 +38,12 @@ def frame_of(data: Any, columns: Sequence[str] | None = None) -> "nw.DataFrame[A
     return frame  # type: ignore[no-any-return]
 
 
-def names_of(data: Any) -> list[str]:
+def names_of(data: FrameLike) -> list[str]:
     """Return the names of a frame's columns, those that have one."""
     return [name for name in _wrapped(data).collect_schema().names() if not is_missing(name)]
 
 
-def _wrapped(data: Any) -> Any:
+def _wrapped(data: object) -> Any:
     try:
         return nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError as error:
@@ -76,12 +77,12 @@ def _hint(role: str, names: Sequence[str], explicit: str | None) -> str:
     return "" if explicit else f" Name it with {role}=..."
 
 
-def column_of(frame: "nw.DataFrame[Any]", name: str) -> Any:
+def column_of(frame: "nw.DataFrame[Any]", name: str) -> Column:
     """Return a column ready for ``encode``: a numpy array where that is free, Arrow otherwise."""
     return array_of(frame.get_column(name))
 
 
-def array_of(series: "nw.Series[Any]") -> Any:
+def array_of(series: "nw.Series[Any]") -> Column:
     """Return a series ready for ``encode``; Python objects where Arrow cannot hold the values."""
     native = series.to_native()
     if isinstance(native, pa.ChunkedArray):

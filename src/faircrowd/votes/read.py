@@ -2,40 +2,42 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from faircrowd._checks import check_choice, warn
+from faircrowd._types import ByTask, FrameLike, TableLike
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.votes.encode import encode
 from faircrowd.votes.frames import column_of, find_column, frame_of, is_frame
 from faircrowd.votes.groups import attach_groups
-from faircrowd.votes.readers.files import read_columns, read_header
+from faircrowd.votes.readers import Source, open_source
 from faircrowd.votes.style import Style
 from faircrowd.votes.table import VoteTable, build_table
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
-__all__ = ["as_votes", "check_labels", "find_roles", "read_votes"]
+__all__ = ["as_votes", "check_label_lengths", "find_roles", "read_votes"]
 
 _LONGEST_LABEL = 100_000
+"""Characters of the longest label that is taken for a class."""
 
 
 def read_votes(
-    source: Any,
+    source: TableLike,
     *,
     task: str | None = None,
     worker: str | None = None,
     label: str | None = None,
-    sensitive_features: Any = None,
-    tasks: Any = None,
+    sensitive_features: ByTask | None = None,
+    tasks: TableLike | None = None,
     on_duplicate: str = "last",
     on_missing: str = "drop",
     delimiter: str | None = None,
+    format: str | None = None,
 ) -> VoteTable:
     """Read votes into a compact table, with an account of every row.
 
@@ -43,7 +45,7 @@ def read_votes(
     ----------
     source : path or frame
         A .csv, .tsv or .jsonl file (also with .gz, .bz2 or .zst), a .parquet file, or a frame of pandas,
-        polars, pyarrow or any other library that narwhals knows, a row a vote.
+        polars, pyarrow or any other library that narwhals knows; one row per vote.
     task, worker, label : str, optional
         Names of the columns. By default ``task`` (or ``item``, ``question``), ``worker`` (or ``annotator``,
         ``annotator_id``, ``performer``) and ``label`` (or ``answer``).
@@ -52,13 +54,16 @@ def read_votes(
         and one or more group columns, or the name (a list of names) of columns of the votes or of ``tasks``. Several
         columns are intersected.
     tasks : path or frame, optional
-        A table with a row a task, where the columns named in ``sensitive_features`` are looked up.
+        A table with one row per task, where the columns named in ``sensitive_features`` are looked up.
     on_duplicate : {"last", "first", "all", "error"}
         What to do where a worker votes more than once on a task.
     on_missing : {"drop", "error"}
         What to do with rows that lack a task, a worker or a label.
     delimiter : str, optional
         The separator of a text file, if it is not the one its name suggests.
+    format : str, optional
+        The format of the file, one of :data:`faircrowd.votes.readers.READERS` ("csv", "tsv", "jsonl", "parquet"), if
+        it is not the one its name suggests.
 
     Returns
     -------
@@ -81,14 +86,17 @@ def read_votes(
     check_choice("on_missing", on_missing, ("drop", "error"))
     explicit = {"task": task, "worker": worker, "label": label}
     where = "the votes"
+    left_out: dict[str, int] = {}
+    table: Source | FrameLike
     if isinstance(source, str | os.PathLike):
         where = str(source)
-        names = read_header(source, delimiter=delimiter)
-        roles = find_roles(names, explicit, where)
-        columns: Any = read_columns(source, list(roles.values()), delimiter=delimiter)
+        table = open_source(source, format=format, delimiter=delimiter)
+        roles = find_roles(table.header(), explicit, where)
+        columns = table.columns(list(roles.values()))
+        left_out = table.left_out()
         style = Style()
-        source = Path(source)
     elif is_frame(source):
+        table = source
         frame = frame_of(source)
         roles = find_roles(list(frame.columns), explicit, where)
         columns = {name: column_of(frame, name) for name in roles.values()}
@@ -101,19 +109,20 @@ def read_votes(
     def encoded(role: str) -> tuple[Codes, Vocabulary]:
         codes, vocabulary = encode(columns.pop(roles[role]))
         if role == "label":
-            check_labels(vocabulary, where)
+            check_label_lengths(vocabulary, where)
         return codes, vocabulary
 
-    table = build_table(encoded, on_missing=on_missing, on_duplicate=on_duplicate, style=style)
+    votes = build_table(encoded, on_missing=on_missing, on_duplicate=on_duplicate, style=style)
+    votes = replace(votes, report=votes.report.with_left_out(left_out))
     if sensitive_features is not None:
-        votes = source, roles["task"]
-        table = attach_groups(table, sensitive_features, votes=votes, tasks=tasks, delimiter=delimiter)
-    for line in table.notes():
+        known = table, roles["task"]
+        votes = attach_groups(votes, sensitive_features, votes=known, tasks=tasks, delimiter=delimiter)
+    for line in votes.notes():
         warn(line, DataWarning)
-    return table
+    return votes
 
 
-def as_votes(data: Any, sensitive_features: Any = None) -> VoteTable:
+def as_votes(data: TableLike | VoteTable, sensitive_features: ByTask | None = None) -> VoteTable:
     """Return votes given as a table, a path or a frame as a table, with groups if these are given."""
     if not isinstance(data, VoteTable):
         return read_votes(data, sensitive_features=sensitive_features)
@@ -131,8 +140,8 @@ def find_roles(names: list[str], explicit: Mapping[str, str | None], where: str)
     return roles
 
 
-def check_labels(classes: Vocabulary, where: str) -> None:
-    """Raise if a label is so long that it can be no class."""
+def check_label_lengths(classes: Vocabulary, where: str) -> None:
+    """Raise if a label is too long to be the name of a class."""
     if classes.is_mixed or not (
         pa.types.is_string(classes.values.type) or pa.types.is_large_string(classes.values.type)
     ):
@@ -141,5 +150,5 @@ def check_labels(classes: Vocabulary, where: str) -> None:
     if lengths.size and lengths.max() > _LONGEST_LABEL:
         raise InputError(
             f"A label in {where} is {lengths.max():,} characters long (at most {_LONGEST_LABEL:,} are taken); "
-            "is the label column a class, not a text?"
+            "does the label column hold classes, or texts?"
         )

@@ -102,16 +102,32 @@ class VoteTable:
         """Say what became of the rows, and which labels or groups look alike; empty if there is nothing to say."""
         return notes_on(self.report, self.classes, self.groups)
 
+    def recoded(self, role: str, vocabulary: Vocabulary, place: Codes) -> "VoteTable":
+        """Return the table with the code ``place[i]`` in place of ``i``, and what the new codes stand for.
+
+        Parameters
+        ----------
+        role : {"worker", "label", "group"}
+        vocabulary : Vocabulary
+        place : ndarray of int32
+            A worker's new code may run past the vocabulary: those are workers that it does not know.
+        """
+        place = place.astype(np.int32)
+        if role == "worker":
+            return self.with_workers(vocabulary, place[self.worker])
+        if role == "group":
+            return self.with_groups(vocabulary, place[self.group])
+        # The new classes may not fit the type of the column of votes.
+        kinds = {name: kind for name, kind in self.style.dtypes.items() if name != "label"}
+        return replace(self, classes=vocabulary, label=place[self.label], style=replace(self.style, dtypes=kinds))
+
     def with_groups(self, groups: Vocabulary, group: Codes) -> "VoteTable":
         """Return the table with the sensitive group of each task."""
         return replace(self, groups=groups, group=group)
 
     def with_classes(self, classes: Vocabulary) -> "VoteTable":
         """Return the table coded by a larger list of classes."""
-        place = classes.code_of(self.classes.values)
-        # The new classes may not fit the type of the column of votes.
-        kinds = {role: kind for role, kind in self.style.dtypes.items() if role != "label"}
-        return replace(self, classes=classes, label=place[self.label], style=replace(self.style, dtypes=kinds))
+        return self.recoded("label", classes, classes.code_of(self.classes.values))
 
     def with_workers(self, workers: Vocabulary, worker: Codes) -> "VoteTable":
         """Return the table coded by another list of workers; codes past its end are workers it does not know."""

@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from faircrowd.votes.lookup import comparable, integer_lookup, python_lookup
 
-__all__ = ["Codes", "Vocabulary", "as_objects", "distinct_names"]
+__all__ = ["Codes", "Column", "Vocabulary", "as_objects", "distinct_names"]
 
 Codes: TypeAlias = NDArray[np.int32]
 """Positions in a vocabulary; -1 stands for a missing or unknown value."""
+
+Column: TypeAlias = pa.Array | pa.ChunkedArray | NDArray[Any]
+"""The values of a column, one per row; an array of dtype object may hold any hashable values, mixed."""
 
 
 @dataclass(frozen=True, eq=False)

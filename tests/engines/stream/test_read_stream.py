@@ -225,14 +225,14 @@ def test_mixed_values_are_sent_to_memory(tmp_path: Path, odd: str) -> None:
     path.write_text("\n".join([*JSON, odd]), encoding="utf-8")
     with pytest.warns(DataWarning):
         assert read_votes(path).n_votes
-    with pytest.raises(InputError, match=r"cannot be streamed.*--engine memory"):
+    with pytest.raises(InputError, match=r"cannot be streamed.*engine='memory'"):
         read_votes_on_disk(path)
 
 
 def test_types_that_duckdb_would_change_are_sent_to_memory(tmp_path: Path) -> None:
     day = pa.array([1, 2], type=pa.date32())
     pa.parquet.write_table(pa.table({"task": day, "worker": [1, 1], "label": [0, 1]}), tmp_path / "votes.parquet")
-    with pytest.raises(InputError, match=r"column 'task' is of type date32.*--engine memory"):
+    with pytest.raises(InputError, match=r"column 'task' is of type date32.*engine='memory'"):
         read_votes_on_disk(tmp_path / "votes.parquet")
 
 
@@ -249,7 +249,7 @@ def test_a_broken_file_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_too_little_memory_is_said(tmp_path: Path) -> None:
     pa.parquet.write_table(crowd(), tmp_path / "votes.parquet")
-    with pytest.raises(OptionError, match=r"too few to regroup .*votes.parquet; raise --memory-limit"):
+    with pytest.raises(OptionError, match=r"too few to regroup .*votes.parquet; raise memory_limit"):
         read_votes_on_disk(tmp_path / "votes.parquet", memory_limit=100_000, folder=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["votes.parquet"]
 
@@ -261,7 +261,7 @@ def test_files_go_with_the_table_and_with_the_process(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("faircrowd-*/worker"))) == 1
     del table
     assert not list(tmp_path.glob("faircrowd-*"))
-    code = "import pathlib, sys; from faircrowd.engines.stream.read_stream import read_votes_on_disk; path, folder = sys.argv[1:]; "
+    code = "import pathlib, sys; from faircrowd.engines import read_votes_on_disk; path, folder = sys.argv[1:]; "
     code += "kept = read_votes_on_disk(path, folder=folder); print(len(list(pathlib.Path(folder).glob('faircrowd-*'))))"
     done = subprocess.run(
         [sys.executable, "-c", code, str(path), str(tmp_path)], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""Tables in and out of Spark: votes from files and catalogues, labels to files, counts of labels to the driver."""
+"""Tables in and out of Spark: votes from files and catalogues, labels to files."""
 
 import os
 import re
@@ -7,63 +7,78 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
 
 from faircrowd.engines.spark.codes import column_of, with_values
 from faircrowd.engines.spark.jobs import collected, told
-from faircrowd.errors import FileError, InputError
-from faircrowd.votes.encode import encode
-from faircrowd.votes.readers.files import MISSING
+from faircrowd.errors import FileError
+from faircrowd.votes.readers import READERS, Reader, find_reader, open_source
+from faircrowd.votes.readers.shared import MISSING, PLAIN_INTEGER, ending_of
 from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["count_labels", "label_table", "read_frame", "write_parquet"]
-
-_TEXT = {".csv": ",", ".tsv": "\t"}
-_JSON = (".jsonl", ".json", ".ndjson")
-_COMPRESSED = (".gz", ".bz2", ".zst")
-_WHOLE = r"^(0|-?[1-9][0-9]{0,17})\z"
-"""Whole numbers as :func:`faircrowd.read_votes` takes them."""
+__all__ = ["label_table", "read_frame", "write_parquet"]
 
 
-def read_frame(session: Any, where: str, delimiter: str | None = None) -> "DataFrame":
-    """Read a table of the catalogue, or files that Spark can reach: Parquet, CSV, TSV or JSON lines.
+def read_frame(
+    session: "SparkSession", where: str, delimiter: str | None = None, format: str | None = None
+) -> "DataFrame":
+    """Read a table of the catalogue, or files that Spark can reach, in any format that faircrowd reads.
 
-    A path without an ending that tells is taken for Parquet. A column of CSV or TSV is one of numbers where all of it
-    are whole numbers as one writes them, and else of texts, as in memory: "007" is not 7.
+    A path whose ending names no format is taken for Parquet. A column of CSV or TSV becomes integers where all its
+    values are plainly written integers, and stays text otherwise, as in memory: "007" is not 7. A format that Spark
+    does not know is read on the driver.
+
+    Parameters
+    ----------
+    session : pyspark.sql.SparkSession
+    where : str
+        A path or the name of a table.
+    delimiter, format : str, optional
+        As in :func:`faircrowd.read_votes`.
     """
     # A path of the command line has lost a slash; local files have no host that it stood before.
     where = re.sub(r"^(?!file:|dbfs:)([A-Za-z][\w+.-]+):/(?=[^/])", r"\1://", where)
-    endings = [ending.lower() for ending in Path(where).suffixes if ending.lower() not in _COMPRESSED]
-    ending = endings[-1] if endings else ""
+    reader = find_reader(where, format) or _reader_in_spark(where)
     read: DataFrame
     with told(f"Spark cannot read {where}"):
-        is_file = "/" in where or ending in (*_TEXT, *_JSON, ".parquet") or os.path.exists(where)
+        is_file = "/" in where or reader is not None or os.path.exists(where)
         if not is_file and session.catalog.tableExists(where):
             read = session.table(where)
-        elif ending in _TEXT:
-            options = {"header": True, "sep": delimiter or _TEXT[ending], "multiLine": True}
-            read = _typed(session.read.options(**options, escape='"').csv(where))
-        elif ending in _JSON:
-            read = session.read.json(where)
-        else:
+        elif reader is None:
             read = session.read.parquet(where)
+        elif reader.spark is None:
+            source = open_source(where, format=format, delimiter=delimiter)
+            read = session.createDataFrame(pa.table(source.columns(source.header())))
+        else:
+            options = dict(reader.spark.options)
+            if delimiter is not None and "sep" in options:
+                options["sep"] = delimiter
+            read = session.read.format(reader.spark.format).options(**options).load(where)
+            read = _typed(read) if reader.is_untyped else read
     return read
 
 
+def _reader_in_spark(where: str) -> Reader | None:
+    """Return the format of an ending that only Spark takes, such as ``.json``."""
+    ending, _ = ending_of(Path(where))
+    known = (reader for reader in READERS.values() if reader.spark is not None and ending in reader.spark.endings)
+    return next(known, None)
+
+
 def _typed(texts: "DataFrame") -> "DataFrame":
-    """Turn columns of whole numbers into numbers, and what stands for a missing value into null."""
+    """Turn columns of plain integers into integers, and what stands for a missing value into null."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     names = texts.columns
     known = texts.select(*(F.when(~column_of(name).isin(*MISSING), column_of(name)).alias(name) for name in names))
-    are_whole = [F.bool_and(column_of(name).rlike(_WHOLE)).alias(f"c{i}") for i, name in enumerate(names)]
-    (found,) = collected(known.agg(*are_whole)).to_pylist()
-    kinds = ("bigint" if is_whole else "string" for is_whole in found.values())
+    pattern = rf"^{PLAIN_INTEGER}\z"
+    are_integers = [F.bool_and(column_of(name).rlike(pattern)).alias(f"c{i}") for i, name in enumerate(names)]
+    (found,) = collected(known.agg(*are_integers)).to_pylist()
+    kinds = ("bigint" if is_integer else "string" for is_integer in found.values())
     return known.select(*(column_of(name).cast(kind).alias(name) for name, kind in zip(names, kinds, strict=True)))
 
 
@@ -108,24 +123,3 @@ def _capitals(frame: "DataFrame") -> Iterator[None]:
         yield
     finally:
         settings.set(name, before)
-
-
-def count_labels(
-    frame: "DataFrame", *, label: str = "agg_label", group: str = "group"
-) -> tuple[NDArray[np.int64], Vocabulary, Vocabulary]:
-    """Count the labels of a frame, a group (row) and class (column); return the counts, the groups and the classes.
-
-    The gap of the labels is :func:`faircrowd.fair.gap.gap_of` of the counts' shares.
-    """
-    for name in (label, group):
-        if name not in frame.columns:
-            raise InputError(f"The labels have no column {name!r}; there are {', '.join(frame.columns)}.")
-    found = collected(frame.groupBy(group, label).count())
-    rows, groups = encode(found.column(group))
-    columns, classes = encode(found.column(label))
-    counts = found.column("count").to_numpy()
-    if (missing := (rows < 0) | (columns < 0)).any():
-        raise InputError(f"{int(counts[missing].sum()):,} rows have no {label!r} or no {group!r}; fill them in first.")
-    table = np.zeros((len(groups), len(classes)), dtype=np.int64)
-    table[rows, columns] = counts
-    return table, groups, classes

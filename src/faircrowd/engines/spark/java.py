@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from faircrowd.engines.opening import check_spark, spark_session
 from faircrowd.engines.spark.jobs import told
+from faircrowd.engines.spark.session import check_spark, spark_session
 from faircrowd.errors import FaircrowdError, FileError
 from faircrowd.storage.scratch import Scratch, clear_left, uninterrupted
 

@@ -1,31 +1,17 @@
 """Jobs of Spark: results that come whole or not at all, and failures in one sentence."""
 
-import os
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from faircrowd.errors import FaircrowdError
 
-__all__ = ["collected", "opened", "told"]
+__all__ = ["collected", "told"]
 
 _OF_PYTHON = re.compile(r"^(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE)
 _OF_JAVA = re.compile(r"^(?:: |Caused by: )?(?:[\w.$]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
 _LONGEST = 300
-
-
-def opened(master: str | None, settings: dict[str, Any]) -> Any:
-    """Return a session of Spark on a master, or on the server of Spark Connect (``sc://``)."""
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.config(map=settings)
-    if master is not None:
-        builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
-    with told(f"Spark did not start on {master or 'its default master'}"):
-        return builder.getOrCreate()
 
 
 def collected(frame: Any) -> Any:

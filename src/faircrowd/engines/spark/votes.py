@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, check_count, warn
+from faircrowd.engines.protocols import Role
 from faircrowd.engines.spark.codes import coding_of, union, with_codes
 from faircrowd.engines.spark.jobs import collected, told
 from faircrowd.engines.spark.packing import facts_of, packed, summary_of, whole_rows
@@ -98,7 +99,7 @@ class SparkVotes:
         """How results a worker or a class are given: these are small, and come as a frame on the driver."""
         return Style()
 
-    def recoded(self, role: str, vocabulary: Vocabulary, place: Codes) -> "SparkVotes":
+    def recoded(self, role: Role, vocabulary: Vocabulary, place: Codes) -> "SparkVotes":
         """Return the votes with other codes: ``place[i]`` in place of ``i``. Nothing moves until a pass reads them.
 
         ``role`` is worker, label or group. A worker's code may run past the vocabulary, as those of a VoteTable may.

@@ -2,6 +2,7 @@
 
 import os
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, warn
-from faircrowd.engines.choose_engine import memory_to_regroup
+from faircrowd.engines.engine_choice import memory_to_regroup
 from faircrowd.engines.free_memory import free_memory
 from faircrowd.engines.stream.regroup import ROLES, Sorter, opened_sorter, refuse_repeated, write_votes
 from faircrowd.engines.stream.staging import stage
@@ -19,8 +20,8 @@ from faircrowd.storage.scratch import Scratch, clear_left
 from faircrowd.votes.account import VotesReport
 from faircrowd.votes.frames import find_column
 from faircrowd.votes.groups import attach_groups
-from faircrowd.votes.read import check_labels, find_roles
-from faircrowd.votes.readers.files import read_header
+from faircrowd.votes.read import check_label_lengths, find_roles
+from faircrowd.votes.readers import open_source, read_header
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
@@ -40,6 +41,7 @@ def read_votes_on_disk(
     on_duplicate: str = "last",
     on_missing: str = "drop",
     delimiter: str | None = None,
+    format: str | None = None,
     memory_limit: int | None = None,
     folder: str | os.PathLike[str] | None = None,
 ) -> VoteTable:
@@ -51,7 +53,7 @@ def read_votes_on_disk(
 
     Parameters
     ----------
-    source, task, worker, label, on_duplicate, on_missing, delimiter
+    source, task, worker, label, on_duplicate, on_missing, delimiter, format
         As in :func:`faircrowd.read_votes`; the source is a file.
     sensitive_features : str or list of str, optional
         Names of columns of the votes or of ``tasks``.
@@ -64,7 +66,8 @@ def read_votes_on_disk(
     """
     check_choice("on_duplicate", on_duplicate, ("last", "first", "all", "error"))
     check_choice("on_missing", on_missing, ("drop", "error"))
-    names = read_header(source, delimiter=delimiter)
+    opened = open_source(source, format=format, delimiter=delimiter)
+    names = opened.header()
     roles = find_roles(names, {"task": task, "worker": worker, "label": label}, str(source))
     wanted = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features or ())
     in_votes = tasks is None or set(wanted) <= set(names) - set(read_header(tasks, delimiter=delimiter))
@@ -77,10 +80,11 @@ def read_votes_on_disk(
         raise _no_room(folder, error) from None
     place = scratch.path
     try:
-        staged = stage(source, list(dict.fromkeys([*roles.values(), *own])), place, delimiter)
+        staged = stage(opened, list(dict.fromkeys([*roles.values(), *own])), place)
         with opened_sorter(staged, roles, place, limit) as sorter:
             table = _regrouped(sorter, place, on_missing=on_missing, on_duplicate=on_duplicate)
-            groups: Any = sorter.distinct([roles["task"], *own]) if own else source
+            groups = sorter.distinct([roles["task"], *own]) if own else opened
+        table = replace(table, report=table.report.with_left_out(opened.left_out()))
         for file in place.glob("*.parquet"):
             file.unlink()
         pa.default_memory_pool().release_unused()
@@ -113,7 +117,7 @@ def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: st
             "fill them in, or set them aside with on_missing='drop'."
         )
     vocabularies = {role: sorter.encoded(role) for role in ROLES}
-    check_labels(vocabularies["label"], str(sorter.staged.source))
+    check_label_lengths(vocabularies["label"], str(sorter.staged.source.path))
     # The first of equal pairs stays: the order of rows among them is turned round for the last to do so.
     last = {"first": "row", "all": "label_code"}.get(on_duplicate, "row DESC")
     sizes = {role: len(vocabulary) for role, vocabulary in vocabularies.items()}

@@ -123,10 +123,10 @@ def opened_sorter(staged: Staged, roles: dict[str, str], folder: Path, memory_li
             yield Sorter(database, staged, roles)
     except duckdb.OutOfMemoryException:
         raise OptionError(
-            f"{memory_limit / 1e9:.2g} GB of memory are too few to regroup {staged.source}; raise --memory-limit."
+            f"{memory_limit / 1e9:.2g} GB of memory are too few to regroup {staged.source.path}; raise memory_limit."
         ) from None
     except duckdb.Error as error:
-        raise FileError(f"{staged.source} cannot be regrouped: {' '.join(str(error).split())[:300]}") from None
+        raise FileError(f"{staged.source.path} cannot be regrouped: {' '.join(str(error).split())[:300]}") from None
 
 
 def write_votes(blocks: Iterable[Any], folder: Path, sizes: dict[str, int], *, keep_all: bool) -> Written:

@@ -1,7 +1,8 @@
-"""JSON lines to columns: by Arrow where it keeps every value as written, else line by line."""
+"""JSON lines: one object per line. Arrow reads them where it keeps every value as written, else Python line by line."""
 
+import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,49 +10,52 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json
 
-from faircrowd.errors import FileError, MissingColumnError
+from faircrowd.errors import FileError, InputError, MissingColumnError
+from faircrowd.votes.readers.reader import Columns, Reader, Source, SparkFormat
+from faircrowd.votes.readers.shared import BLOCK_BYTES, read_head
 from faircrowd.votes.vocabulary import as_objects
 
-__all__ = ["json_names", "read_json"]
+__all__ = ["JSONL"]
 
-_SAMPLE = 1000
-"""So many records are searched for names of fields: one record may lack some."""
+_RECORDS_FOR_HEADER = 1000
+"""How many records are searched for names of fields: one record may lack some."""
 
 
-def json_names(path: Path, head: bytes, *, is_whole: bool) -> list[str]:
-    """Return the fields of the records in the head of a file, in the order in which they appear."""
-    text = head.decode("utf-8-sig", "strict" if is_whole else "ignore")  # a cut may fall inside a character
+def _header(source: Source) -> list[str]:
+    """Return the fields of the first records, in the order in which they appear."""
+    head = read_head(source.path)
+    is_complete = len(head) < BLOCK_BYTES
+    text = head.decode("utf-8-sig", "strict" if is_complete else "ignore")  # a cut may fall inside a character
     lines = text.split("\n")
-    if not is_whole and len(lines) > 1:
+    if not is_complete and len(lines) > 1:
         lines.pop()
-    records = list(islice(_records(path, lines), _SAMPLE))
-    if is_whole and not records:
-        raise FileError(f"{path} has no rows; at least one line with a JSON object is needed.")
+    records = list(islice(_records(source.path, lines), _RECORDS_FOR_HEADER))
+    if is_complete and not records:
+        raise FileError(f"{source.path} has no rows; at least one line with a JSON object is needed.")
     return list(dict.fromkeys(name for record in records for name in record))
 
 
-def read_json(path: Path, opened: Callable[[], Any], columns: Sequence[str], block: int) -> dict[str, Any]:
-    """Read some columns of a file of JSON lines."""
+def _columns(source: Source, names: Sequence[str]) -> Columns:
     try:
-        with opened() as stream:
-            table = pa.json.read_json(stream, pa.json.ReadOptions(block_size=block))
-        if set(columns) <= set(table.column_names) and all(_kept(table.schema.field(name).type) for name in columns):
-            found = {name: table.column(name) for name in columns}
+        with source.open() as stream:
+            table = pa.json.read_json(stream, pa.json.ReadOptions(block_size=BLOCK_BYTES))
+        if set(names) <= set(table.column_names) and all(_is_kept(table.schema.field(name).type) for name in names):
+            found = {name: table.column(name) for name in names}
             for column in found.values():
-                column.validate(full=True)  # Arrow takes JSON texts unseen, UTF-8 or not
+                column.validate(full=True)  # Arrow does not check whether JSON texts are UTF-8
             return found
     except pa.ArrowException:
-        pass  # values of mixed types, or a line that is no object: line by line says which
-    with opened() as stream:
-        records = list(_records(path, stream.read().decode("utf-8-sig").split("\n")))
-    for name in columns:
+        pass  # values of mixed types, or a line that is not an object: line by line, the message names the line
+    with source.open() as stream:
+        records = list(_records(source.path, stream.read().decode("utf-8-sig").split("\n")))
+    for name in names:
         if not any(name in record for record in records):
-            raise MissingColumnError(f"{path}: no line has the field {name!r}.")
-    return {name: as_objects([record.get(name) for record in records]) for name in columns}
+            raise MissingColumnError(f"{source.path}: no line has the field {name!r}.")
+    return {name: as_objects([record.get(name) for record in records]) for name in names}
 
 
-def _kept(kind: pa.DataType) -> bool:
-    """Whether Arrow keeps values as written: it makes times of texts, and floats of large integers."""
+def _is_kept(kind: pa.DataType) -> bool:
+    """Return whether Arrow keeps values as written: it turns texts into times, and large integers into floats."""
     return not (pa.types.is_timestamp(kind) or pa.types.is_floating(kind))
 
 
@@ -61,8 +65,58 @@ def _records(path: Path, lines: Sequence[str]) -> Iterator[dict[str, Any]]:
             continue
         try:
             record = json.loads(line)
-        except (ValueError, RecursionError) as error:  # no JSON, a number of 5,000 digits, a deep nest
+        except (ValueError, RecursionError) as error:  # not JSON, a number of 5,000 digits, deep nesting
             raise FileError(f"{path}, line {number}: not JSON ({getattr(error, 'msg', error)}).") from None
         if not isinstance(record, dict):
             raise FileError(f'{path}, line {number}: not a JSON object such as {{"task": 1, ...}}.')
         yield record
+
+
+def _blocks(source: Source, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield blocks; the types of the first block hold for all."""
+    parse = pa.json.ParseOptions()
+    for lines in _blocks_of_lines(source):
+        try:
+            table = pa.json.read_json(io.BytesIO(lines), pa.json.ReadOptions(block_size=2 * BLOCK_BYTES), parse)
+            table = table.select(list(names))
+            table.validate(full=True)  # Arrow does not check whether JSON texts are UTF-8
+        except (pa.ArrowInvalid, KeyError) as error:
+            raise _mixed(source.path, " ".join(str(error).split())[:200]) from None
+        for field in table.schema:
+            if not (
+                pa.types.is_string(field.type) or pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)
+            ):
+                raise _mixed(source.path, f"{field.name!r} is read as {field.type}")
+        parse = pa.json.ParseOptions(explicit_schema=table.schema, unexpected_field_behavior="ignore")
+        yield from table.to_batches()
+
+
+def _mixed(path: Path, found: str) -> InputError:
+    return InputError(
+        f"{path} cannot be streamed: each field of JSON lines must hold only texts, only integers or only truth "
+        f"values ({found}); read it in memory (engine='memory')."
+    )
+
+
+def _blocks_of_lines(source: Source) -> Iterator[bytes]:
+    rest = b""
+    with source.open() as stream:
+        while more := stream.read(BLOCK_BYTES):
+            lines = rest + more
+            cut = lines.rfind(b"\n") + 1
+            rest = lines[cut:]
+            if lines[:cut].strip():
+                yield lines[:cut]
+    if rest.strip():
+        yield rest
+
+
+JSONL = Reader(
+    "jsonl",
+    (".jsonl", ".ndjson"),
+    "JSON lines: one object per line",
+    header=_header,
+    columns=_columns,
+    blocks=_blocks,
+    spark=SparkFormat("json", endings=(".json",)),
+)

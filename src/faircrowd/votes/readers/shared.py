@@ -1,0 +1,117 @@
+"""What all readers share: which paths are refused, compression, limits, types of text cells, wording of errors."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from faircrowd._checks import check_path, few, suggestion
+from faircrowd.errors import FileError
+
+__all__ = [
+    "BLOCK_BYTES",
+    "COMPRESSIONS",
+    "MISSING",
+    "PLAIN_INTEGER",
+    "checked_path",
+    "ending_of",
+    "explained",
+    "open_file",
+    "plain_integers",
+    "read_head",
+]
+
+MISSING = ("", "NaN", "nan", "<NA>")
+"""Cells of a text file that stand for a missing value."""
+
+PLAIN_INTEGER = r"(0|-?[1-9][0-9]{0,17})"
+"""How an integer is written plainly: ``7`` or ``-3``, not ``007``, ``+7`` or ``7.0``."""
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+"""Compression by the last ending of a file's name."""
+
+BLOCK_BYTES = 1 << 24
+"""Text files are parsed in blocks of this size; no row may be longer."""
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path that can be read; raise with a reason if there is nothing to read."""
+    path = Path(path)
+    check_path(path)
+    try:
+        size = path.stat().st_size
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise FileError(f"There is no file {path}.{suggestion(path.name, near)}") from None
+    except OSError as error:
+        raise FileError(f"{few([str(path)])} cannot be read: {error.strerror}.") from None
+    if not path.is_dir() and not path.is_file():
+        raise FileError(f"{path} is a pipe or a device; votes are read twice, so save them in a file.")
+    if path.is_file() and size == 0:
+        raise FileError(f"{path} is empty (0 bytes); a header and at least one row are needed.")
+    return path
+
+
+def ending_of(path: Path) -> tuple[str, bool]:
+    """Return the ending that names the format, in lower case, and whether a compression follows it.
+
+    Examples
+    --------
+    >>> ending_of(Path("votes.CSV.gz")), ending_of(Path("votes.parquet"))
+    (('.csv', True), ('.parquet', False))
+    """
+    endings = [ending.lower() for ending in path.suffixes]
+    is_compressed = endings[-1:] != [] and endings[-1] in COMPRESSIONS
+    return "".join(endings[-2:-1] if is_compressed else endings[-1:]), is_compressed
+
+
+def open_file(path: Path) -> pa.NativeFile:
+    """Open a file as a stream of bytes, decompressed if its name ends like a compressed file."""
+    return pa.input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower()))
+
+
+def read_head(path: Path) -> bytes:
+    """Return the first block of a text file; raise if it is not UTF-8 text."""
+    with open_file(path) as stream:
+        head: bytes = stream.read(BLOCK_BYTES)
+    if b"\0" in head:
+        raise FileError(f"{path} holds NUL bytes; it is not text, or it is UTF-16: save it as UTF-8.")
+    return head
+
+
+def plain_integers(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Turn a column of texts into integers if every value is written as a plain integer."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    if column.num_chunks == 0:
+        return column
+    texts = column.chunk(0).dictionary
+    if pc.any(pc.match_substring(texts, "\0")).as_py():
+        raise FileError(f"{path}: column {name!r} holds NUL bytes; remove them, or save the file again.")
+    if not len(texts) or not pc.all(pc.match_substring_regex(texts, f"^{PLAIN_INTEGER}$")).as_py():
+        return column
+    numbers = texts.cast(pa.int64())
+    chunks = [numbers.take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(chunks, type=pa.int64())
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what Arrow reports about a broken file into one sentence."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (UnicodeDecodeError, pa.ArrowException, OSError) as error:
+        text = " ".join(str(error).split())
+        if isinstance(error, UnicodeDecodeError) or (isinstance(error, pa.ArrowException) and "UTF8" in text):
+            raise FileError(f"{path} is not UTF-8 text; save it as UTF-8 (for example with iconv).") from None
+        if "Empty CSV" in text:
+            text = "it has no rows; a header and at least one row are needed"
+        elif "straddling object" in text or "block size" in text.lower():
+            text = f"a row is longer than {BLOCK_BYTES >> 20} MB, or a quote is not closed"
+        raise FileError(f"{path} cannot be read: {text[:300]}") from None

@@ -1,0 +1,84 @@
+"""CSV and TSV: text with a header and one row per line.
+
+Ids and labels come back as they were written. Such a file has no types, so its columns are read as text; a column
+of which every value is an integer written plainly (``7``, ``-3``, not ``007`` or ``1.0``) becomes integers.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.csv
+
+from faircrowd.errors import OptionError
+from faircrowd.votes.readers.reader import Columns, Reader, Source, SparkFormat
+from faircrowd.votes.readers.shared import BLOCK_BYTES, MISSING, read_head
+
+__all__ = ["CSV", "TSV"]
+
+
+@dataclass(frozen=True)
+class _Delimited:
+    """Text whose columns are separated by one character."""
+
+    delimiter: str
+
+    def header(self, source: Source) -> list[str]:
+        read_head(source.path)
+        with source.open() as stream:
+            return list(pa.csv.open_csv(stream, _blocked(threads=False), self._parsing(source)).schema.names)
+
+    def columns(self, source: Source, names: Sequence[str]) -> Columns:
+        convert = _converting(names, pa.dictionary(pa.int32(), pa.string()))
+        try:
+            with source.open() as stream:
+                table = pa.csv.read_csv(stream, _blocked(threads=True), self._parsing(source), convert)
+        except pa.ArrowInvalid:  # one thread knows the number of the row
+            with source.open() as stream:
+                table = pa.csv.read_csv(stream, _blocked(threads=False), self._parsing(source), convert)
+        return {name: table.column(name) for name in names}
+
+    def blocks(self, source: Source, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with source.open() as stream:
+            convert = _converting(names, pa.string())
+            blocks = pa.csv.open_csv(stream, _blocked(threads=True), self._parsing(source), convert)
+            yield pa.RecordBatch.from_pylist([], schema=blocks.schema)
+            yield from blocks
+
+    def _parsing(self, source: Source) -> "pa.csv.ParseOptions":
+        given = source.delimiter
+        delimiter = self.delimiter if given is None else {"\\t": "\t"}.get(given, given)
+        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+            raise OptionError(f"delimiter={delimiter!r} must be one plain character, such as ',', ';', '|' or '\\t'.")
+        return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+
+
+def _blocked(*, threads: bool) -> "pa.csv.ReadOptions":
+    return pa.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads)
+
+
+def _converting(names: Sequence[str], kind: pa.DataType) -> "pa.csv.ConvertOptions":
+    return pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(names, kind),
+        include_columns=list(names),
+        null_values=list(MISSING),
+        strings_can_be_null=True,
+    )
+
+
+def _reader(name: str, delimiter: str, help: str) -> Reader:
+    text = _Delimited(delimiter)
+    return Reader(
+        name,
+        (f".{name}",),
+        help,
+        header=text.header,
+        columns=text.columns,
+        blocks=text.blocks,
+        spark=SparkFormat("csv", {"header": True, "sep": delimiter, "multiLine": True, "escape": '"'}),
+        is_untyped=True,
+    )
+
+
+CSV = _reader("csv", ",", "text with a header, columns separated by commas")
+TSV = _reader("tsv", "\t", "text with a header, columns separated by tabs")
