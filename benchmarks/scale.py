@@ -28,15 +28,16 @@ ROUNDS = 20
 FILES = ("labels.csv", "workers.csv", "rule.json", "model.json", "model.npz", "summary.json")
 CHILD = """
 import json, os, signal, sys, time
-from faircrowd.aggregate.em import watch_rounds
+from faircrowd.aggregate import dawid_skene
 from faircrowd.cli.app import run
 times = []
 def end_round(number, *_):
     times.append((time.perf_counter(), time.process_time()))
     if number == int(sys.argv[2]):
         os.kill(os.getpid(), signal.SIGKILL)
-with watch_rounds(end_round):
-    code = run(sys.argv[3:])
+iterate = dawid_skene.iterate
+dawid_skene.iterate = lambda *given, **named: iterate(*given, **{**named, "on_round": end_round})
+code = run(sys.argv[3:])
 open(sys.argv[1], "w").write(json.dumps(times))
 sys.exit(code)
 """

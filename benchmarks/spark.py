@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from faircrowd import DawidSkene, VoteTable, read_votes
-from faircrowd.aggregate.confusion import Confusion, Counter
+from faircrowd.aggregate.confusion import Confusion, VoteCounter
 from faircrowd.engines import spark_session
 
 WORKERS_PER_TASK = 5
@@ -43,7 +43,7 @@ def crowd(n_votes: int, n_workers: int, n_classes: int, path: str) -> None:
 def rounds(votes: Any, count: int) -> tuple[Confusion, float]:
     """Run some rounds after a warm-up round; return the parameters and the seconds per round."""
     model = DawidSkene()
-    counter = Counter(votes, by_group=False)
+    counter = VoteCounter(votes, by_group=False)
     used = model._maximise(counter.from_shares())
     used = model._maximise(counter.expected(used)[0])
     begin = time.perf_counter()

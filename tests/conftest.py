@@ -29,7 +29,7 @@ settings.load_profile("faircrowd")
 # The first three compile the kernels that others find. Those after them have few tests, which take long or wait a lot;
 # they start early, so that none of them runs alone at the end.
 EARLY = (
-    "aggregate/test_laws.py",
+    "aggregate/test_properties.py",
     "fair/test_laws.py",
     "cli/test_commands.py",
     "engines/spark/test_servers.py",

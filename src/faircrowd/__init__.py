@@ -7,6 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from faircrowd import aggregate as aggregate
+    from faircrowd import audit as audit
+    from faircrowd import baselines as baselines
+    from faircrowd import datasets as datasets
+    from faircrowd import engines as engines
+    from faircrowd import errors as errors
+    from faircrowd import fair as fair
+    from faircrowd import votes as votes
     from faircrowd.aggregate import (
         GLAD,
         BayesVote,
@@ -17,25 +25,19 @@ if TYPE_CHECKING:
         Wawa,
         ZeroBasedSkill,
         load_model,
+        save_model,
     )
     from faircrowd.errors import FaircrowdError, FaircrowdWarning
     from faircrowd.fair import FairCrowd, FairRule, make_fair
-    from faircrowd.report import save_model
     from faircrowd.votes import SimulatedCrowd, VoteTable, read_votes, simulate_crowd
 
 __version__ = "0.1.0"
 
+_SUBPACKAGES = ("aggregate", "audit", "baselines", "datasets", "engines", "errors", "fair", "votes")
+
 _HOME = {
-    "BayesVote": "aggregate",
-    "DawidSkene": "aggregate",
-    "GLAD": "aggregate",
-    "GoldMajorityVote": "aggregate",
-    "MajorityVote": "aggregate",
-    "OneCoinDawidSkene": "aggregate",
-    "Wawa": "aggregate",
-    "ZeroBasedSkill": "aggregate",
     "load_model": "aggregate",
-    "save_model": "report",
+    "save_model": "aggregate",
     "FairCrowd": "fair",
     "FairRule": "fair",
     "make_fair": "fair",
@@ -46,6 +48,7 @@ _HOME = {
     "read_votes": "votes",
     "simulate_crowd": "votes",
 }
+"""Where names are; aggregators are in the registry of ``faircrowd.aggregate``."""
 
 __all__ = [
     "GLAD",
@@ -71,10 +74,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'faircrowd' has no attribute {name!r}")
-    return getattr(import_module(f"faircrowd.{_HOME[name]}"), name)
+    if name in _SUBPACKAGES:
+        return import_module(f"faircrowd.{name}")
+    if name in _HOME:
+        return getattr(import_module(f"faircrowd.{_HOME[name]}"), name)
+    if not name.startswith("_"):
+        from faircrowd.aggregate.registry import AGGREGATORS
+
+        for kind in AGGREGATORS.values():
+            if kind.class_name == name:
+                return kind.load()
+    raise AttributeError(f"module 'faircrowd' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_SUBPACKAGES, "__version__"])

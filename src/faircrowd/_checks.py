@@ -1,4 +1,4 @@
-"""Checks of arguments, and the words that error messages share."""
+"""Checks of arguments, and pieces of text that error messages share. Importing this module imports no numpy."""
 
 import difflib
 import math
@@ -10,11 +10,12 @@ from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path
 from types import FrameType
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from faircrowd.errors import FileError, InputError, OptionError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = [
     "LARGEST",
@@ -30,14 +31,14 @@ __all__ = [
     "warn",
 ]
 
-_LONGEST_NAME, _MOST_OPTIONS = 200, 2000
+_LONGEST_COMPARED_NAME, _MAX_COMPARED_OPTIONS = 200, 2000
 
 LARGEST = 1e100
-"""The largest weight or pseudo-count that is taken: sums and products of a few stay finite."""
+"""The largest weight or pseudo-count that is accepted: sums and products of a few of them stay finite."""
 
 
-def few(values: Iterable[Any], total: int | None = None, *, limit: int = 5) -> str:
-    """Show the first few of many values, and how many more there are.
+def few(values: Iterable[object], total: int | None = None, *, limit: int = 5) -> str:
+    """Return the first few of many values as text, and how many more there are.
 
     Examples
     --------
@@ -52,12 +53,12 @@ def few(values: Iterable[Any], total: int | None = None, *, limit: int = 5) -> s
 
 
 def _short(text: str, limit: int = 60) -> str:
-    text = " ".join(text.splitlines())  # an array is shown on several
+    text = " ".join(text.splitlines())  # the text of an array has several
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def suggestion(name: Any, options: Iterable[Any]) -> str:
-    """Propose the closest of ``options`` to a mistyped name, or nothing; case does not count.
+def suggestion(name: object, options: Iterable[object]) -> str:
+    """Return a sentence that proposes the option closest to a mistyped name, or nothing; case is ignored.
 
     Examples
     --------
@@ -65,9 +66,9 @@ def suggestion(name: Any, options: Iterable[Any]) -> str:
     " Did you mean 'label'?"
     """
     wanted = str(name).casefold().strip()
-    known = {str(option).casefold(): str(option) for option in islice(options, _MOST_OPTIONS)}
-    # A name that is no name, such as a file's contents, is not compared letter by letter.
-    close = difflib.get_close_matches(wanted, known, n=1) if len(wanted) <= _LONGEST_NAME else []
+    known = {str(option).casefold(): str(option) for option in islice(options, _MAX_COMPARED_OPTIONS)}
+    # What is too long to be a name, such as the contents of a file, is not compared letter by letter.
+    close = difflib.get_close_matches(wanted, known, n=1) if len(wanted) <= _LONGEST_COMPARED_NAME else []
     return f" Did you mean {known[close[0]]!r}?" if close else ""
 
 
@@ -80,7 +81,7 @@ def warn(message: str, kind: type[Warning]) -> None:
     warnings.warn(message, kind, stacklevel=level)
 
 
-def check_choice(name: str, value: Any, options: Sequence[Any]) -> None:
+def check_choice(name: str, value: object, options: Sequence[object]) -> None:
     """Raise unless ``value`` is one of ``options``."""
     try:
         known = value in options
@@ -91,7 +92,7 @@ def check_choice(name: str, value: Any, options: Sequence[Any]) -> None:
         raise OptionError(f"{name}={few([value])} is not known; use one of {listed}.{suggestion(value, options)}")
 
 
-def check_count(name: str, value: Any, *, least: int = 0) -> int:
+def check_count(name: str, value: object, *, least: int = 0) -> int:
     """Return ``value`` as an int of at least ``least``, or raise."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise OptionError(f"{name} must be a whole number of at least {least}; got {few([value])}.")
@@ -99,17 +100,17 @@ def check_count(name: str, value: Any, *, least: int = 0) -> int:
 
 
 def check_memory(n_numbers: int, what: str, advice: str) -> None:
-    """Raise if the machine cannot hold so many numbers: the system would end the process without a word."""
+    """Raise if this many numbers do not fit into memory: the system would kill the process without a message."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not every system tells
+    except (AttributeError, ValueError, OSError):  # not every system says how much it has
         return
     if 8 * n_numbers > memory:
-        needed, there = (f"{size / 1e9:,.0f} GB" for size in (8 * n_numbers, memory))
-        raise InputError(f"{what} take about {needed} of memory, and this machine has {there}; {advice}.")
+        needed, available = (f"{size / 1e9:,.0f} GB" for size in (8 * n_numbers, memory))
+        raise InputError(f"{what} take about {needed} of memory, and this machine has {available}; {advice}.")
 
 
-def check_number(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf) -> float:
+def check_number(name: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:
     """Return ``value`` as a float within ``[low, high]``, or raise."""
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
@@ -126,26 +127,28 @@ def check_number(name: str, value: Any, *, low: float = -math.inf, high: float =
     return number
 
 
-def check_confidence(name: str, value: Any) -> float:
-    """Return ``value`` as a confidence: from 0.5 up to, but not including, 1."""
+def check_confidence(name: str, value: object) -> float:
+    """Return ``value`` as a confidence level, from 0.5 up to but not including 1, or raise."""
     number = check_number(name, value, low=0.5, high=1)
     if number == 1:
-        raise OptionError(f"{name} must be below 1: nothing is certain; 0.95 is usual.")
+        raise OptionError(f"{name} must be below 1, as nothing is certain; 0.95 is usual.")
     return number
 
 
 def check_path(path: Path) -> None:
-    """Raise if the name of a file is no text (on Linux it may be any bytes)."""
+    """Raise if the name of a file is not text (on Linux it may be any bytes)."""
     if "\0" in str(path):
-        raise FileError(f"There is no file {str(path)!r}: a name holds no NUL.")
+        raise FileError(f"There is no file {str(path)!r}: a name cannot contain a NUL character.")
     try:
         str(path).encode()
     except UnicodeEncodeError:
         raise FileError(f"The name {str(path)!r} is not UTF-8 text; rename the file or folder.") from None
 
 
-def check_random_state(random_state: Any) -> np.random.Generator:
-    """Return a generator from a seed (or a generator, as it is)."""
+def check_random_state(random_state: object) -> "np.random.Generator":
+    """Return a random generator made from a seed; a generator is returned as it is."""
+    import numpy as np
+
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(check_count("random_state", random_state))

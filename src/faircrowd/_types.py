@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from narwhals.typing import IntoFrame, IntoSeries
 from numpy.typing import ArrayLike
 
-__all__ = ["ByTask", "FrameLike", "PathOrText", "TableLike", "ValuesLike"]
+__all__ = ["ByTask", "FrameLike", "NumbersById", "PathOrText", "TableLike", "ValuesLike"]
 
 PathOrText: TypeAlias = str | PathLike[str]
 """The path of a file."""
@@ -26,3 +26,6 @@ ValuesLike: TypeAlias = IntoSeries | ArrayLike
 
 ByTask: TypeAlias = IntoSeries | IntoFrame | Mapping[Any, Any] | ArrayLike | PathOrText
 """Something known about tasks: by id (a Series, a dict, a frame, a file), by position, or the name of a column."""
+
+NumbersById: TypeAlias = IntoSeries | IntoFrame | Mapping[Any, float]
+"""A number for each of some workers, tasks or labels: a Series, a dict or a frame."""

@@ -1,20 +1,20 @@
-"""The loop of rounds."""
+"""The loop of expectation-maximisation, and the exact sums that its models use."""
 
 import pytest
 
-from faircrowd.aggregate.em import iterate, watch_rounds
+from faircrowd.aggregate.em import iterate
 from faircrowd.errors import ConvergenceWarning
 
 
 def test_stops_when_the_rise_is_within_tol() -> None:
     run = iterate(lambda x: (-100 * 0.5**x, x + 1), 0, n_iter=50, tol=0.01, n_votes=10)
     assert run.converged
-    assert len(run.history) == run.updated == 11  # the rise of round n is 10 / 2**n a vote
+    assert len(run.history) == run.updated == 11  # round n raises the objective per vote by 10 / 2**n
     assert run.used == 10
 
 
-def test_says_when_the_rounds_run_out() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"n_iter=3, the last raised the objective by 1 a vote, tol=0\.1"):
+def test_warns_when_the_rounds_run_out() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"n_iter=3, the last raised the objective by 1 per vote, tol=0\.1"):
         run = iterate(lambda x: (float(x), x + 1), 0, n_iter=3, tol=0.1, n_votes=1)
     assert (run.converged, run.history, run.used, run.updated) == (False, [0.0, 1.0, 2.0], 2, 3)
 
@@ -31,8 +31,14 @@ def test_no_rounds_and_no_votes_leave_the_start() -> None:
         assert (run.used, run.updated, run.history) == (None, 7, [])
 
 
-def test_rounds_can_be_watched() -> None:
+def test_each_round_is_reported() -> None:
     seen: list[tuple[int, int, float]] = []
-    with watch_rounds(lambda *said: seen.append(said)):
-        iterate(lambda x: (float(min(x, 1)), x + 1), 0, n_iter=9, tol=0.1, n_votes=2)
+    iterate(
+        lambda x: (float(min(x, 1)), x + 1),
+        0,
+        n_iter=9,
+        tol=0.1,
+        n_votes=2,
+        on_round=lambda *round_: seen.append(round_),
+    )
     assert seen == [(1, 9, 0.0), (2, 9, 0.5), (3, 9, 0.5)]

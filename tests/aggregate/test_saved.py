@@ -85,7 +85,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         ({"kind": "else"}, "no model of faircrowd"),
         ({"schema": 99}, "newer than 1; update"),
         ({"model": "Nonsense"}, "no model of faircrowd"),
-        ({"workers": whole["workers"][:-1]}, "does not hold together"),
+        ({"workers": whole["workers"][:-1]}, "is inconsistent"),
         ({"parameters": {"n_itre": 3}}, "no parameter 'n_itre'"),
         ({"arrays": {**whole["arrays"], "errors": [1, 1, 2, 2]}}, "not of one model"),
     ]

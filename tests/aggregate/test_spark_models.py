@@ -138,7 +138,7 @@ def test_skills_of_workers_weigh_in_spark(frame: Any) -> None:
     few = dict(list(skills.items())[:2])
     with pytest.raises(InputError, match="votes come from workers without a skill"):
         MajorityVote().fit(frame, few)
-    with pytest.raises(OptionError, match="not offered in Spark"):
+    with pytest.raises(OptionError, match="not available in Spark"):
         MajorityVote(on_missing_skill="ignore").fit(frame, few)
 
 

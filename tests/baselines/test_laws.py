@@ -103,7 +103,7 @@ def test_parameters(make) -> None:
     model = make(epsilon=0.2)
     assert model.get_params()["epsilon"] == 0.2
     assert model.set_params(epsilon=0.3, random_state=7) is model
-    assert type(model)(**model.get_params()).get_params() == model.get_params()
+    assert type(model)(**model.get_params(deep=False)).get_params() == model.get_params()
     with pytest.raises(OptionError, match=r"no parameter 'epsilom'. Did you mean 'epsilon'"):
         model.set_params(epsilom=0.1)
 

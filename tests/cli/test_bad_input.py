@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import faircrowd as fc
+from faircrowd.aggregate.registry import AGGREGATORS
 from faircrowd.cli.app import app, run
-from faircrowd.cli.options import METHODS
 from strategies import examples, vote_frames
 
 Run = Callable[..., tuple[int, str, str]]
@@ -296,7 +296,7 @@ def test_no_bytes_are_a_bug(tmp_path_factory: pytest.TempPathFactory, data: st.D
 
 @pytest.mark.filterwarnings("ignore::faircrowd.FaircrowdWarning")
 @settings(max_examples=examples(50))
-@given(votes=vote_frames(allow_missing=True, allow_repeats=True, min_rows=4), method=st.sampled_from(METHODS))
+@given(votes=vote_frames(allow_missing=True, allow_repeats=True, min_rows=4), method=st.sampled_from(list(AGGREGATORS)))
 def test_no_table_is_a_bug(votes: pd.DataFrame, method: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever votes a file holds, there are labels for all its tasks, or one line and no files."""
     folder = tmp_path_factory.mktemp("table")

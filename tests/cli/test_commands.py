@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import faircrowd as fc
-from faircrowd.cli.options import METHODS
+from faircrowd.aggregate.registry import AGGREGATORS
 
 Run = Callable[..., tuple[int, str, str]]
 Spawn = Callable[..., subprocess.CompletedProcess[str]]
@@ -61,7 +61,7 @@ def test_help(arguments: list[str], faircrowd: Run) -> None:
     assert (code, err) == (0, "")
     assert out.startswith("Usage: ")
     if arguments[:1] == ["aggregate"]:
-        for option in ("--tasks", "--group", "--method", "--out", "--json", *METHODS):
+        for option in ("--tasks", "--group", "--method", "--out", "--json", *AGGREGATORS):
             assert option in re.sub(r"-\n\s+", "-", out)  # names may be broken at a hyphen
     else:
         assert arguments[:1] == ["demo"] or {"aggregate", "demo"} <= set(out.split())
@@ -133,7 +133,7 @@ def fitted(method: str, crowd: Path) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::faircrowd.errors.ConvergenceWarning")
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", AGGREGATORS)
 def test_aggregate_writes_what_python_says(method: str, crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     code, out, err = faircrowd(
         *("aggregate", crowd / "votes.csv", "--tasks", crowd / "tasks.csv", "--group", "group", "--truth", "truth"),
@@ -189,7 +189,7 @@ def test_json_is_all_there_is(method: str, crowd: Path, tmp_path: Path, spawn: S
     assert (said["rounds"] is None) == (method == "majority")
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS if method not in ("gold-majority", "bayes")])
+@pytest.mark.parametrize("method", [method for method in AGGREGATORS if method not in ("gold-majority", "bayes")])
 def test_the_order_of_rows_does_not_matter(method: str, crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     shuffled = pd.read_csv(crowd / "votes.csv").sample(frac=1, random_state=0)
     shuffled.to_csv(tmp_path / "votes.csv", index=False)

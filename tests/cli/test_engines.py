@@ -26,10 +26,15 @@ pytest.importorskip("duckdb")
 
 KILLED = """
 import os, signal, sys
-from faircrowd.aggregate.em import watch_rounds
+from faircrowd.aggregate.checkpoint import Checkpoint
 from faircrowd.cli.app import run
-with watch_rounds(lambda number, *_: os.kill(os.getpid(), signal.SIGKILL) if number == 6 else None):
-    run(sys.argv[1:])
+save = Checkpoint.save
+def save_and_die_after_the_sixth(self, history, parameters):
+    save(self, history, parameters)
+    if len(history) == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+Checkpoint.save = save_and_die_after_the_sixth
+run(sys.argv[1:])
 """
 
 
@@ -111,14 +116,12 @@ def test_a_killed_run_goes_on_to_the_same_bits(votes: Path, tmp_path: Path, told
 def test_a_run_that_goes_on_repeats_no_round_but_the_last(votes: Path, tmp_path: Path) -> None:
     from faircrowd import DawidSkene
     from faircrowd.aggregate.checkpoint import Checkpoint, fingerprint
-    from faircrowd.aggregate.em import keep_rounds, watch_rounds
     from faircrowd.votes import read_votes
 
     table, path, rounds = read_votes(votes), tmp_path / "kept.npz", list[int]()
-    with keep_rounds(Checkpoint(path, fingerprint(table), resume=False)):
-        whole = DawidSkene(tol=1e-6).fit(table)
-    with keep_rounds(Checkpoint(path, fingerprint(table), resume=True)), watch_rounds(lambda n, *_: rounds.append(n)):
-        again = DawidSkene(tol=1e-6).fit(table)
+    whole = DawidSkene(tol=1e-6).fit(table, checkpoint=Checkpoint(path, fingerprint(table), resume=False))
+    kept = Checkpoint(path, fingerprint(table), resume=True)
+    again = DawidSkene(tol=1e-6).fit(table, checkpoint=kept, on_round=lambda number, *_: rounds.append(number))
     assert rounds == [whole.n_iter_]
     assert again.loss_history_ == whole.loss_history_
     assert again.converged_
@@ -153,8 +156,8 @@ def test_a_terminal_shows_rounds_and_blocks(votes: Path, as_json: bool, is_termi
 
     console, shown = Console(as_json), io.StringIO()
     console._err = rich.console.Console(file=shown, force_terminal=is_terminal, width=120)
-    with console.rounds("dawid-skene"):
-        DawidSkene(n_iter=4, tol=-1).fit(votes)
+    with console.rounds("dawid-skene") as on_round:
+        DawidSkene(n_iter=4, tol=-1).fit(votes, on_round=on_round)
     assert ("round 4 of at most 4, block 1 of 1" in shown.getvalue()) == (is_terminal and not as_json)
     assert (is_terminal and not as_json) or not shown.getvalue()
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import faircrowd as fc
-from faircrowd.cli.options import METHODS
+from faircrowd.aggregate.registry import AGGREGATORS
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -54,7 +54,7 @@ def done(crowd: Path, tmp_path: Path, faircrowd: Run) -> Path:
 
 
 @pytest.mark.parametrize("epsilon", [None, 0.05])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", AGGREGATORS)
 def test_every_method_verifies(method: str, epsilon: float | None, crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     more = [] if epsilon is None else ["--epsilon", epsilon]
     more += ["--gold", "truth"] if method in TAUGHT else []

@@ -1,12 +1,33 @@
-"""Consensus: votes to a posterior a task and class. Names, methods and attributes follow crowd-kit."""
+"""Aggregators: from votes to the probability of each class for each task, and the most probable label.
 
-from faircrowd.aggregate.bayes import BayesVote
-from faircrowd.aggregate.dawid_skene import DawidSkene
-from faircrowd.aggregate.glad import GLAD
-from faircrowd.aggregate.majority import MajorityVote
-from faircrowd.aggregate.one_coin import OneCoinDawidSkene
-from faircrowd.aggregate.saved import load_model
-from faircrowd.aggregate.skill_weighted import GoldMajorityVote, Wawa, ZeroBasedSkill
+Names, methods and attributes follow crowd-kit. Where things are:
+
+- ``registry``: every aggregator's name, what it learns from, and where it runs;
+- ``base``: what all aggregators share; ``posterior``, ``spark_posterior``: their results, in memory and in Spark;
+- ``majority``, ``skill_vote`` (Wawa, ZeroBasedSkill, GoldMajorityVote), ``bayes``, ``dawid_skene``, ``one_coin``,
+  ``glad``: the models;
+- ``confusion``: workers as confusion matrices, for the last four of these but GLAD; ``initial_error``: confusion
+  matrices that the user brings along; ``weighted_votes``: sums of weights and agreement with labels;
+- ``em``: the one loop of expectation-maximisation; ``checkpoint``: its rounds in a file, to go on from;
+- ``saved``: fitted models in a folder;
+- ``kernels/``: compiled loops over blocks of votes.
+
+Names are imported on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from faircrowd.aggregate.registry import AGGREGATORS
+
+if TYPE_CHECKING:
+    from faircrowd.aggregate.bayes import BayesVote
+    from faircrowd.aggregate.dawid_skene import DawidSkene
+    from faircrowd.aggregate.glad import GLAD
+    from faircrowd.aggregate.majority import MajorityVote
+    from faircrowd.aggregate.one_coin import OneCoinDawidSkene
+    from faircrowd.aggregate.saved import load_model, save_model
+    from faircrowd.aggregate.skill_vote import GoldMajorityVote, Wawa, ZeroBasedSkill
 
 __all__ = [
     "GLAD",
@@ -18,4 +39,19 @@ __all__ = [
     "Wawa",
     "ZeroBasedSkill",
     "load_model",
+    "save_model",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("load_model", "save_model"):
+        found: object = getattr(import_module("faircrowd.aggregate.saved"), name)
+        return found
+    for kind in AGGREGATORS.values():
+        if kind.class_name == name:
+            return kind.load()
+    raise AttributeError(f"module 'faircrowd.aggregate' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(kind.class_name for kind in AGGREGATORS.values())})

@@ -1,75 +1,95 @@
 """What all aggregators share: parameters, fitted results, prediction."""
 
 from abc import ABC, abstractmethod
-from dataclasses import fields, replace
-from functools import partial
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import replace
+from inspect import signature
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from faircrowd._checks import check_choice, few, suggestion
-from faircrowd.aggregate.posterior import TIES, Posterior
-from faircrowd.engines import in_spark, local_votes, votes_of
+from faircrowd._checks import check_choice, few
+from faircrowd._params import Parameters
+from faircrowd._types import ByTask, TableLike
+from faircrowd.aggregate.posterior import TIES, TaskPosterior
+from faircrowd.aggregate.registry import AGGREGATORS, kind_of
+from faircrowd.engines import in_spark, votes_of
 from faircrowd.errors import InputError, NotFittedError, OptionError
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.account import VotesReport
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Aggregator", "by_workers", "known_workers", "of_shape"]
+__all__ = ["Aggregator", "State", "by_workers", "known_workers", "list_of", "of_shape"]
+
+State: TypeAlias = Mapping[str, NDArray[Any] | Vocabulary]
+"""What a model has learned: arrays and vocabularies by name."""
 
 
-class Aggregator(ABC):
-    """Base of the aggregators.
+class Aggregator(Parameters, ABC):
+    """Base class of the aggregators.
 
     The constructor's arguments are the parameters (``get_params``, ``set_params``); results carry a trailing
-    underscore and exist after ``fit``. A subclass gives ``fit``, which sets ``_posterior`` and ``_votes``, and
-    ``_predict``, which scores the votes of new tasks with what was learned.
+    underscore and exist after ``fit``. A subclass is listed in :mod:`faircrowd.aggregate.registry` and defines:
+
+    - ``fit``, which calls ``_begin``, reads the votes with ``_read``, and ends with ``_store``;
+    - ``_predict``, which scores the votes of new tasks with what was learned;
+    - ``_state`` and ``_set_state``, with which a fitted model is saved and loaded.
     """
 
     ties: str
-    _posterior: Posterior | None = None
+    _posterior: TaskPosterior | None = None
     _votes: VoteTable | None = None
-    _in_spark = False  # whether votes in Spark are taken
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.init}  # type: ignore[arg-type]
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name."""
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise OptionError(f"{type(self).__name__} has no parameter {name!r}.{suggestion(name, known)}")
-            setattr(self, name, value)
-        return self
 
     @abstractmethod
-    def fit(self, data: Any, *args: Any, **kwargs: Any) -> Self:
+    def fit(self, data: TableLike | VoteTable, *args: Any, **kwargs: Any) -> Self:
         """Learn from votes."""
 
-    def fit_predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
-        """Learn from votes and return their labels; arguments as for ``fit``."""
+    def fit_predict(self, data: TableLike | VoteTable, *args: Any, **kwargs: Any) -> Any:
+        """Learn from votes and return the label of each task; arguments as for ``fit``."""
         return self.fit(data, *args, **kwargs).labels_
 
-    def fit_predict_proba(self, data: Any, *args: Any, **kwargs: Any) -> Any:
-        """Learn from votes and return a probability a task and class; arguments as for ``fit``."""
+    def fit_predict_proba(self, data: TableLike | VoteTable, *args: Any, **kwargs: Any) -> Any:
+        """Learn from votes and return the probability of each class for each task; arguments as for ``fit``."""
         return self.fit(data, *args, **kwargs).probas_
 
-    def predict(self, data: Any, *, sensitive_features: Any = None) -> Any:
+    def predict(self, data: TableLike | VoteTable, *, sensitive_features: ByTask | None = None) -> Any:
         """Label new tasks from their votes, with what was learned.
 
-        Workers seen in ``fit`` count with what was learned of them, others with the crowd's average.
+        Workers seen in ``fit`` count with what was learned about them, others as the average worker.
         """
-        return self._predicted(data, sensitive_features).labels
+        return self.posterior_of(data, sensitive_features).labels
 
-    def predict_proba(self, data: Any, *, sensitive_features: Any = None) -> Any:
-        """Return a probability a new task and class, as ``predict`` does."""
-        return self._predicted(data, sensitive_features).probas
+    def predict_proba(self, data: TableLike | VoteTable, *, sensitive_features: ByTask | None = None) -> Any:
+        """Return the probability of each class for each new task; see ``predict``."""
+        return self.posterior_of(data, sensitive_features).probas
 
-    def predict_log_proba(self, data: Any, *, sensitive_features: Any = None) -> Any:
-        """Return a log-probability a new task and class, as ``predict`` does."""
-        return self._predicted(data, sensitive_features).log_probas
+    def predict_log_proba(self, data: TableLike | VoteTable, *, sensitive_features: ByTask | None = None) -> Any:
+        """Return the log-probability of each class for each new task; see ``predict``."""
+        return self.posterior_of(data, sensitive_features).log_probas
+
+    def posterior_of(self, data: TableLike | VoteTable, sensitive_features: ByTask | None = None) -> TaskPosterior:
+        """Score new tasks from their votes, with what was learned; see ``predict``.
+
+        Parameters
+        ----------
+        data : frame, path, VoteTable or SparkVotes
+            Votes of new tasks, with columns task, worker, label.
+        sensitive_features : optional
+            Groups of the tasks, as in :func:`faircrowd.read_votes`; needed by a model that learned by group, unless
+            the votes have them.
+
+        Returns
+        -------
+        Posterior
+            Labels, probabilities and log-probabilities, as frames and as arrays; of votes in Spark a
+            :class:`~faircrowd.aggregate.spark_posterior.SparkPosterior`, which has Spark frames.
+        """
+        fitted = self.votes_
+        new = self._read(data, sensitive_features)
+        if self._needs_groups and new.groups is None:
+            raise InputError("This model learned by group; give sensitive_features for the new tasks.")
+        return self._predict(known_classes(new, fitted))
 
     @property
     def labels_(self) -> Any:
@@ -78,7 +98,7 @@ class Aggregator(ABC):
 
     @property
     def probas_(self) -> Any:
-        """The probability of each task and class: a frame indexed by ``task``, a column a class."""
+        """The probability of each class for each task: a frame indexed by ``task`` with one column per class."""
         return self.posterior_.probas
 
     @property
@@ -99,61 +119,75 @@ class Aggregator(ABC):
         return self._votes
 
     @property
-    def posterior_(self) -> Posterior:
-        """Labels, probabilities and log-probabilities as plain arrays."""
+    def posterior_(self) -> TaskPosterior:
+        """Labels, probabilities and log-probabilities of the tasks; ``posterior_.in_memory()`` has them as arrays."""
         if self._posterior is None and self._votes is not None:
             raise NotFittedError("A model read from a file predicts new tasks; the labels of its fit are not in it.")
         if self._posterior is None:
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call fit(votes) first.")
         return self._posterior
 
-    def _store(self, votes: VoteTable, posterior: Posterior) -> Self:
-        self._votes, self._posterior = votes, posterior
+    @abstractmethod
+    def _predict(self, votes: VoteTable) -> TaskPosterior:
+        """Score the votes of new tasks with what was learned; labels are coded by the classes of ``fit``."""
+
+    @abstractmethod
+    def _state(self) -> State:
+        """Return what ``_predict`` needs besides workers, classes and groups."""
+
+    @abstractmethod
+    def _set_state(self, state: State) -> None:
+        """Take what ``_state`` returned; ``votes_`` has the workers, classes and groups."""
+
+    def _restore(self, votes: VoteTable, state: State) -> Self:
+        """Make this a fitted model again, from the lists and the state of a saved one."""
+        self._votes = votes
+        self._set_state(state)
         return self
 
-    @abstractmethod
-    def _predict(self, votes: VoteTable) -> Posterior:
-        """Score the votes of new tasks with what was learned."""
+    def _begin(self) -> None:
+        """Check the parameters that all share, and forget the last fit: a failed fit must not leave half of it."""
+        check_choice("ties", self.ties, TIES)
+        for name, parameter in signature(type(self)).parameters.items():
+            if isinstance(parameter.default, bool):
+                check_choice(name, getattr(self, name), (False, True))
+        self._votes = self._posterior = None
 
-    @abstractmethod
-    def _learned(self) -> dict[str, Any]:
-        """Return what ``_predict`` needs besides workers, classes and groups: arrays and vocabularies by name."""
+    def _read(self, data: Any, sensitive_features: Any, true_labels: Any = None) -> Any:
+        """Read votes; those in Spark only if the registry says that the model runs there."""
+        if in_spark(data) and not any(kind.in_spark for base in type(self).__mro__ if (kind := kind_of(base))):
+            able = [kind.class_name for kind in AGGREGATORS.values() if kind.in_spark]
+            raise OptionError(f"{type(self).__name__} does not run in Spark; {', '.join(able[:-1])} and {able[-1]} do.")
+        return votes_of(data, sensitive_features, true_labels)
 
-    @abstractmethod
-    def _recall(self, learned: dict[str, Any]) -> None:
-        """Take back what ``_learned`` returned; ``_votes`` holds the workers, classes and groups."""
-
-    def _predicted(self, data: Any, sensitive_features: Any) -> Posterior:
-        fitted = self.votes_
-        votes_as = votes_of if self._in_spark else partial(local_votes, method=type(self).__name__)
-        new = votes_as(data, sensitive_features)
-        if self._needs_groups and new.groups is None:
-            raise InputError("This model learned by group; give sensitive_features for the new tasks.")
-        return self._predict(known_classes(new, fitted))
+    def _store(self, votes: VoteTable, posterior: TaskPosterior) -> Self:
+        self._votes, self._posterior = votes, posterior
+        return self
 
     @property
     def _needs_groups(self) -> bool:
         return False
 
-    def _begin(self) -> None:
-        """Check what all share, and forget the last fit: one that fails half-way must not leave a mix of two."""
-        check_choice("ties", self.ties, TIES)
-        for item in fields(self):  # type: ignore[arg-type]
-            if isinstance(item.default, bool):
-                check_choice(item.name, getattr(self, item.name), (False, True))
-        self._votes = self._posterior = None
+
+def of_shape(state: State, name: str, *shape: int) -> NDArray[Any]:
+    """Return an array of a saved model; raise if its shape does not fit the model's lists."""
+    found = state[name]
+    if not isinstance(found, np.ndarray) or found.shape != shape:
+        shown = getattr(found, "shape", None)
+        raise InputError(f"The saved model is inconsistent: {name} has shape {shown}, not {shape}.")
+    return found
 
 
-def of_shape(learned: dict[str, Any], name: str, *shape: int) -> Any:
-    """Return an array of a saved model; raise if it does not fit the model's lists."""
-    found = learned[name]
-    if found.shape != shape:
-        raise InputError(f"The saved model does not hold together: {name} has shape {found.shape}, not {shape}.")
+def list_of(state: State, name: str) -> Vocabulary:
+    """Return a list of a saved model."""
+    found = state[name]
+    if not isinstance(found, Vocabulary):
+        raise InputError(f"The saved model is inconsistent: {name} is not a list.")
     return found
 
 
 def known_classes(votes: Any, fitted: Any) -> Any:
-    """Code new votes by the classes of a fitted model; these keep their type, which may not fit the new column's."""
+    """Code new votes by the classes of a fitted model, which keep the type they had in ``fit``."""
     classes = fitted.classes
     place = classes.code_of(votes.classes.values)
     unknown = np.flatnonzero(place < 0)
@@ -180,6 +214,6 @@ def by_workers(votes: Any, workers: Vocabulary) -> Any:
 
 
 def known_workers(votes: VoteTable, workers: Vocabulary) -> Codes:
-    """Code the votes by the workers of a fitted model; unknown workers get the code after the last."""
+    """Return the worker of each vote as a fitted model codes it; unknown workers get the code after the last."""
     place = workers.code_of(votes.workers.values)
     return np.where(place < 0, len(workers), place).astype(np.int32)[votes.worker]

@@ -1,4 +1,4 @@
-"""Workers as confusion matrices: the parameters, their estimates from counts, and the engine that counts."""
+"""Workers as confusion matrices: parameters, their estimates from counts, and the base class of these models."""
 
 import math
 from functools import cached_property
@@ -8,17 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_memory
+from faircrowd.aggregate.base import Aggregator, State, by_workers, of_shape
 from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.kernels.confusion_counts import expected_counts, joint_scores, share_counts
-from faircrowd.aggregate.posterior import check_size
-from faircrowd.engines import engine_of
+from faircrowd.aggregate.posterior import TaskPosterior, check_size, make_posterior
+from faircrowd.aggregate.weighted_votes import weigh
+from faircrowd.engines import engine_of, in_spark
+from faircrowd.errors import InputError
 from faircrowd.exact.sums import mass_unit, on_grid, read_log_likelihood
-from faircrowd.votes import VoteTable
+from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Confusion", "Counter", "Counts", "coin_matrix", "normalised"]
+__all__ = ["Confusion", "ConfusionAggregator", "Counts", "VoteCounter", "normalised", "skill_matrix"]
 
-_TINY = 1e-300
+_SMALLEST_PROBABILITY = 1e-300
+"""Smaller probabilities are raised to this before logarithms are taken."""
 
 
 class Confusion(NamedTuple):
@@ -44,35 +48,34 @@ class Counts(NamedTuple):
 
 
 def normalised(counts: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Scale counts to probabilities along an axis; where there are none, to equal ones."""
+    """Scale counts to probabilities along an axis; where all counts are zero, to equal probabilities."""
     total = counts.sum(axis=axis, keepdims=True)
     even = 1.0 / max(counts.shape[axis], 1)
     return np.asarray(np.divide(counts, total, out=np.full(counts.shape, even), where=total > 0))
 
 
-def coin_matrix(skill: float, n_classes: int) -> NDArray[np.float64]:
-    """Return the matrix of a worker who is right with one probability, and else answers any other class alike."""
+def skill_matrix(skill: float, n_classes: int) -> NDArray[np.float64]:
+    """Return the confusion matrix of a worker who is right with probability ``skill``, whatever the class."""
     wrong = (1 - skill) / max(n_classes - 1, 1)
     return np.full((n_classes, n_classes), wrong) + (skill - wrong) * np.eye(n_classes)
 
 
-class Counter:
-    """Counts and scores of one table of votes, by an engine.
+class VoteCounter:
+    """Counts and scores the votes of a table with an engine.
 
     Parameters
     ----------
-    votes : VoteTable
-        Worker codes may run past its list of workers: those are the workers that a model does not know.
+    votes : VoteTable or SparkVotes
+        Worker codes may run past its list of workers: those are workers that a fitted model does not know.
     by_group : bool
-        Whether workers have a matrix a group.
-    gold : ndarray of int32, optional
-        True label of each task, -1 where it is not known; as :func:`faircrowd.engines.gold_of` gives it.
+        Whether workers have one matrix per group.
+    gold : optional
+        The known true labels, as :func:`faircrowd.engines.gold_of` returns them.
     """
 
     def __init__(self, votes: VoteTable, *, by_group: bool, gold: Codes | bool | None = None) -> None:
         self.engine = engine_of(votes, by_group=by_group, gold=gold)
         self.token = classes_token(votes.n_classes)
-        self.n_votes = votes.n_votes
         self.n_groups = len(votes.groups) if by_group and votes.groups is not None else 1
         self.shape = (votes.n_workers, self.n_groups, votes.n_classes, votes.n_classes)
         check_size(votes)
@@ -87,7 +90,7 @@ class Counter:
 
     @cached_property
     def units(self) -> tuple[float, float]:
-        """Units of mass of a cell and of a class share."""
+        """Units that make a vote in a cell of the matrices, and a task in a class share."""
         return mass_unit(int(self.votes.votes_per_worker.max(initial=1))), mass_unit(self.votes.n_tasks)
 
     def from_shares(self, *, only_gold: bool = False) -> Counts:
@@ -102,16 +105,101 @@ class Counter:
         *counts, limbs = self.engine.reduce(expected_counts, self.token, *self._tables(model), *self.units)
         return self._counts(*counts), read_log_likelihood(limbs)
 
-    def scores(self, model: Confusion) -> Any:
-        """Return the log joint probability of each task's votes and each class, up to the grid, as the engine emits."""
-        return self.engine.emit(joint_scores, self.token, *self._tables(model))
+    def posterior(self, model: Confusion, ties: str) -> TaskPosterior:
+        """Return the results of a model; scores are log joint probabilities of a task's votes and each class."""
+        scores = self.engine.emit(joint_scores, self.token, *self._tables(model))
+        return make_posterior(self.votes, scores, is_log=True, ties=ties)
 
     def _tables(self, model: Confusion) -> list[NDArray[np.float64]]:
-        logs = [np.log(np.maximum(table, _TINY)).reshape(-1, *table.shape[-1:]) for table in model if table.size]
+        logs = [
+            np.log(np.maximum(table, _SMALLEST_PROBABILITY)).reshape(-1, *table.shape[-1:])
+            for table in model
+            if table.size
+        ]
         if not logs:  # no votes, so no classes
             return [np.empty((0, 0)), np.empty((self.n_groups, 0))]
         return on_grid(*logs, n_terms=self.most_votes + 1)
 
-    def _counts(self, errors: NDArray[Any], priors: NDArray[Any]) -> Counts:
+    def _counts(self, errors: NDArray[np.int64], priors: NDArray[np.int64]) -> Counts:
         cell_unit, prior_unit = self.units
         return Counts(errors.reshape(self.shape) / cell_unit, priors / prior_unit)
+
+
+class ConfusionAggregator(Aggregator):
+    """Base class of the models whose workers are confusion matrices; ``fit`` of a subclass sets what is declared here.
+
+    The model that ``predict`` uses is None where the posterior of a task is its shares of votes.
+    """
+
+    _grouped: bool  # whether there is one matrix per group
+    _model: Confusion | None  # what the posterior was computed with
+    _shown: Confusion  # what errors_ and priors_ show
+    _average: NDArray[np.float64]  # (n_groups, n_classes, n_classes): used for workers that are not known
+    _seen: NDArray[np.bool_]  # (n_workers, n_groups): whose matrix is known
+
+    @property
+    def errors_(self) -> Any:
+        """Confusion matrices: rows (worker, [group,] label given), columns the true class; columns sum to one."""
+        votes = self.votes_
+        n_workers, n_groups, n_classes, _ = self._shown.errors.shape
+        worker, group, label = np.indices((n_workers, n_groups, n_classes)).reshape(3, -1)
+        index = {"worker": votes.workers.take(worker)}
+        if votes.groups is not None and self._grouped:
+            index["group"] = votes.groups.take(group)
+        index["label"] = votes.classes.take(label)
+        return votes.style.frame(index, votes.classes, self._shown.errors.reshape(worker.size, n_classes))
+
+    @property
+    def priors_(self) -> Any:
+        """The probability of each class (for each group, if the model is by group): a Series named ``prior``."""
+        votes = self.votes_
+        n_groups, n_classes = self._shown.priors.shape
+        group, label = np.indices((n_groups, n_classes)).reshape(2, -1)
+        index = {"group": votes.groups.take(group)} if votes.groups is not None and self._grouped else {}
+        index["label"] = votes.classes.take(label)
+        return votes.style.series(index, "prior", self._shown.priors.ravel())
+
+    def _predict(self, votes: VoteTable) -> TaskPosterior:
+        fitted = self.votes_
+        if self._model is None:
+            scores = weigh(engine_of(votes), votes, np.ones(votes.n_workers))
+            return make_posterior(votes, scores, is_log=False, ties=self.ties)
+        if self._grouped and fitted.groups is not None:
+            votes = by_groups(votes, fitted.groups)
+        votes = by_workers(votes, fitted.workers)
+        errors = np.where(self._seen[:, :, None, None], self._model.errors, self._average)
+        model = self._model._replace(errors=np.concatenate([errors, self._average[None]]))
+        return VoteCounter(votes, by_group=self._grouped).posterior(model, self.ties)
+
+    def _state(self) -> State:
+        shown = {f"shown_{name}": table for name, table in self._shown._asdict().items()}
+        used = {} if self._model is None else self._model._asdict()
+        return {**used, **shown, "average": self._average, "seen": self._seen, "by_group": np.asarray(self._grouped)}
+
+    def _set_state(self, state: State) -> None:
+        votes, self._grouped = self.votes_, bool(of_shape(state, "by_group"))
+        n_groups = len(votes.groups) if self._grouped and votes.groups is not None else 1
+        matrices, shares = (n_groups, votes.n_classes, votes.n_classes), (n_groups, votes.n_classes)
+
+        def confusion(prefix: str) -> Confusion:
+            errors = of_shape(state, f"{prefix}errors", votes.n_workers, *matrices)
+            return Confusion(errors, of_shape(state, f"{prefix}priors", *shares))
+
+        self._model, self._shown = confusion("") if "errors" in state else None, confusion("shown_")
+        self._average = of_shape(state, "average", *matrices)
+        self._seen = of_shape(state, "seen", votes.n_workers, n_groups)
+
+    @property
+    def _needs_groups(self) -> bool:
+        return self._grouped
+
+
+def by_groups(votes: Any, groups: Vocabulary) -> Any:
+    """Code the tasks of new votes by the groups of a fitted model."""
+    place = groups.code_of(votes.groups.values)
+    if (place < 0).any():
+        unknown = votes.groups.some(np.flatnonzero(place < 0)[:5])
+        raise InputError(f"The new tasks have groups that were not seen in fit: {unknown}.")
+    if in_spark(votes):
+        return votes.recoded("group", groups, place)
+    return votes.with_groups(groups, place[votes.group])

@@ -1,20 +1,28 @@
-"""Dawid and Skene's model, by worker or by worker and group."""
+"""Dawid and Skene's model: one confusion matrix per worker, or per worker and group."""
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_choice, check_count, check_number, warn
-from faircrowd.aggregate.confusion import Confusion, Counter, Counts, coin_matrix, normalised
-from faircrowd.aggregate.confusion_aggregator import ConfusionAggregator
-from faircrowd.aggregate.em import Iterative, iterate
+from faircrowd._types import ByTask, FrameLike, TableLike
+from faircrowd.aggregate.checkpoint import Checkpoint
+from faircrowd.aggregate.confusion import (
+    Confusion,
+    ConfusionAggregator,
+    Counts,
+    VoteCounter,
+    normalised,
+    skill_matrix,
+)
+from faircrowd.aggregate.em import Iterative, OnRound, iterate
 from faircrowd.aggregate.initial_error import read_initial_error
-from faircrowd.aggregate.kernels.vote_counts import weigh
-from faircrowd.aggregate.posterior import Posterior
-from faircrowd.engines import gold_of, votes_of
+from faircrowd.aggregate.posterior import make_posterior
+from faircrowd.aggregate.weighted_votes import weigh
+from faircrowd.engines import gold_of
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.votes import VoteTable
 
@@ -32,41 +40,41 @@ class DawidSkene(Iterative, ConfusionAggregator):
     Parameters
     ----------
     n_iter : int
-        Most rounds.
+        Largest number of rounds.
     tol : float
-        Stop when a round raises the objective by no more than this, a vote. The default stops a little early,
-        which on nine real crowds is more accurate than running on (docs/decisions/0004-tolerance.md).
+        Stop when a round raises the objective per vote by no more than this. The default stops a little early,
+        which on nine real crowds is more accurate than going on (docs/decisions/0004-tolerance.md).
     initial_error_strategy : {None, "assign", "addition"}
         How ``initial_error`` of ``fit`` is used: in place of the first confusion matrices, or added to their
         counts.
     by_group : bool
-        Whether a worker has a confusion matrix, and the classes have shares, for each sensitive group (the
-        paper's DS).
+        Whether each worker has one confusion matrix, and each class one share, per sensitive group (the paper's DS).
     group_priors : bool
-        With ``by_group``: whether the classes have shares for each group, or one for all. One for all draws the groups
-        toward each other; it is what the paper's published code does.
+        With ``by_group``: whether each class has one share per group, or one share for all groups. The latter draws
+        the groups toward each other; it is what the paper's published code does.
     start : {"majority", "skill"}
-        Start from the shares of votes (as usual), or from equal class shares and workers that are right with
+        Start from the shares of votes (as is usual), or from equal class shares and workers that are right with
         probability ``initial_skill`` (the paper's start, with 0.7).
     initial_skill : float
+        See ``start``.
     smoothing : float
         Pseudo-count added to every cell of the confusion matrices and of the class shares: a Dirichlet prior
-        with this count plus one. The default only keeps probabilities off zero.
+        with this count plus one. The default only keeps probabilities above zero.
     ties : {"first", "last"}
         The class that wins a tie: the first or the last in sorted order.
 
     Attributes
     ----------
     labels_, probas_, log_probas_
-        The label, the posterior and its logarithm, a task.
+        The label, the posterior and its logarithm for each task.
     errors_, priors_
         Confusion matrices and class shares, as the last posterior estimates them.
     loss_history_ : list of float
-        The log-likelihood (plus the log prior of ``smoothing``) of each round's parameters, a vote. It never
-        falls.
+        The log-likelihood (plus the log prior of ``smoothing``) per vote of each round's parameters. It never falls.
     converged_ : bool
+        Whether the objective settled within ``n_iter`` rounds.
     n_iter_ : int
-        Rounds that were run.
+        Number of rounds that were run.
     report_ : VotesReport
 
     References
@@ -96,28 +104,39 @@ class DawidSkene(Iterative, ConfusionAggregator):
     ties: str = "first"
 
     def fit(
-        self, data: Any, true_labels: Any = None, initial_error: Any = None, *, sensitive_features: Any = None
+        self,
+        data: TableLike | VoteTable,
+        true_labels: ByTask | None = None,
+        initial_error: FrameLike | None = None,
+        *,
+        sensitive_features: ByTask | None = None,
+        checkpoint: Checkpoint | None = None,
+        on_round: OnRound | None = None,
     ) -> Self:
         """Estimate the model.
 
         Parameters
         ----------
         data : frame, path or VoteTable
-            Votes with columns task, worker, label. Of a Spark frame, results a task are Spark frames.
+            Votes with columns task, worker, label. For a Spark frame, results per task are Spark frames.
         true_labels : Series, dict or frame by task, optional
             Known labels of some tasks; they are held fixed. In Spark, the name of a column of the votes.
-        initial_error : frame indexed by worker and label, a column a true class, optional
+        initial_error : frame indexed by worker and label, with one column per true class, optional
             Counts (or, to assign, probabilities) of earlier answers; see ``initial_error_strategy``.
         sensitive_features : optional
             Groups of the tasks, as in :func:`faircrowd.read_votes`; needed with ``by_group``.
+        checkpoint : Checkpoint, optional
+            A file that keeps each round, so that a run that was interrupted can go on from it.
+        on_round : callable, optional
+            Called as ``on_round(round, n_iter, objective per vote)`` after each round.
         """
         self._check()
-        votes = votes_of(data, sensitive_features, true_labels)
+        votes = self._read(data, sensitive_features, true_labels)
         if self.by_group and votes.groups is None and votes.n_votes:
             raise InputError("by_group=True needs the group of each task; give sensitive_features=...")
         votes, gold = gold_of(votes, true_labels)
         self._grouped = self.by_group
-        counter = Counter(votes, by_group=self.by_group, gold=gold)
+        counter = VoteCounter(votes, by_group=self.by_group, gold=gold)
         first = counter.from_shares()
         self._seen = first.errors.sum(axis=(2, 3)) > 0
         counts = first
@@ -128,7 +147,15 @@ class DawidSkene(Iterative, ConfusionAggregator):
             return log_likelihood + self._log_prior(model), self._maximise(counts)
 
         start = self._start(votes, first, counter, initial_error)
-        self._run = iterate(one_round, start, n_iter=self.n_iter, tol=self.tol, n_votes=votes.n_votes)
+        self._run = iterate(
+            one_round,
+            start,
+            n_iter=self.n_iter,
+            tol=self.tol,
+            n_votes=votes.n_votes,
+            checkpoint=checkpoint,
+            on_round=on_round,
+        )
         pooled = Counts(counts.errors.sum(axis=0, keepdims=True), counts.priors)
         self._average = self._maximise(pooled).errors[0]
         return self._keep(votes, counter)
@@ -142,13 +169,17 @@ class DawidSkene(Iterative, ConfusionAggregator):
         check_choice("start", self.start, ("majority", "skill"))
         check_choice("initial_error_strategy", self.initial_error_strategy, (None, "assign", "addition"))
 
-    def _start(self, votes: VoteTable, first: Counts, counter: Counter, initial_error: Any) -> Confusion:
+    def _start(
+        self, votes: VoteTable, first: Counts, counter: VoteCounter, initial_error: FrameLike | None
+    ) -> Confusion:
         counts = first
         if self.start == "skill":
-            skilled = coin_matrix(self.initial_skill, votes.n_classes)
+            skilled = skill_matrix(self.initial_skill, votes.n_classes)
             counts = Counts(np.broadcast_to(skilled, counter.shape), np.ones_like(first.priors))
         if initial_error is not None and self.initial_error_strategy is None:
-            warn("initial_error is not used; say how with initial_error_strategy='assign' or 'addition'.", DataWarning)
+            warn(
+                "initial_error is not used; choose how with initial_error_strategy='assign' or 'addition'.", DataWarning
+            )
         if initial_error is not None and self.initial_error_strategy is not None:
             given = read_initial_error(votes, initial_error, assign=self.initial_error_strategy == "assign")[:, None]
             if self.initial_error_strategy == "assign":
@@ -173,11 +204,11 @@ class DawidSkene(Iterative, ConfusionAggregator):
         priors = model.priors if self.group_priors else model.priors[:1]
         return self.smoothing * math.fsum(float(np.log(table).sum()) for table in (model.errors, priors))
 
-    def _keep(self, votes: VoteTable, counter: Counter) -> Self:
+    def _keep(self, votes: VoteTable, counter: VoteCounter) -> Self:
         run = self._run
         self._shown = run.updated
         self._model = run.used if run.used is not None or self.start == "majority" else run.updated
         if self._model is not None:
-            return self._store(votes, Posterior.of(votes, counter.scores(self._model), is_log=True, ties=self.ties))
+            return self._store(votes, counter.posterior(self._model, self.ties))
         scores = weigh(counter.engine, votes, np.ones(votes.n_workers))
-        return self._store(votes, Posterior.of(votes, scores, is_log=False, ties=self.ties))
+        return self._store(votes, make_posterior(votes, scores, is_log=False, ties=self.ties))

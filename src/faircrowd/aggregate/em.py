@@ -1,33 +1,20 @@
-"""The loop of rounds, written once for every model that is fitted by expectation-maximisation."""
+"""The loop of expectation-maximisation, written once for every model that is fitted in rounds."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from faircrowd._checks import warn
 from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.checkpoint import Checkpoint, RoundParameters
 from faircrowd.errors import ConvergenceWarning, NotFittedError
 
-__all__ = ["Iterative", "Keeper", "Run", "iterate", "keep_rounds", "watch_rounds"]
+__all__ = ["Iterative", "OnRound", "Run", "iterate"]
 
-P = TypeVar("P")
+P = TypeVar("P", bound=RoundParameters)
 
-_watcher: ContextVar[Callable[[int, int, float], None] | None] = ContextVar("watcher", default=None)
-
-
-class Keeper(Protocol):
-    """Keeps rounds, so that a run that ended too soon can go on."""
-
-    def load(self, start: P) -> tuple[list[float], P]:
-        """Return the objectives before the round to begin with, and its parameters."""
-
-    def save(self, history: list[float], parameters: Any) -> None:
-        """Keep a round: the objectives before it, and the parameters it began with."""
-
-
-_keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
+OnRound: TypeAlias = Callable[[int, int, float], None]
+"""Called after each round with its number, the largest number of rounds, and the objective per vote."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +29,7 @@ class Run(Generic[P]):
     updated : parameters
         What the last maximisation step made of that expectation (the start, if no round was run).
     history : list of float
-        The objective at the parameters of each round, a vote. It never falls.
+        The objective per vote at the parameters of each round. It never falls.
     converged : bool
         Whether the last round raised the objective by no more than ``tol``.
     """
@@ -54,18 +41,21 @@ class Run(Generic[P]):
 
 
 class Iterative(Aggregator):
-    """What aggregators that are fitted in rounds show of them."""
+    """Base class of the aggregators that are fitted in rounds.
+
+    Their ``fit`` takes the keyword-only arguments ``checkpoint`` and ``on_round``, and passes them to :func:`iterate`.
+    """
 
     _run: Run[Any]
 
     @property
     def loss_history_(self) -> list[float]:
-        """The objective at the parameters of each round, a vote. It never falls."""
+        """The objective per vote at the parameters of each round. It never falls."""
         return self._rounds().history
 
     @property
     def converged_(self) -> bool:
-        """Whether the objective settled before the rounds ran out."""
+        """Whether the objective settled before the largest number of rounds was reached."""
         return self._rounds().converged
 
     @property
@@ -80,32 +70,46 @@ class Iterative(Aggregator):
         return self._run
 
 
-def iterate(step: Callable[[P], tuple[float, P]], start: P, *, n_iter: int, tol: float, n_votes: int) -> Run[P]:
-    """Repeat a round until the objective settles or the rounds run out.
+def iterate(
+    step: Callable[[P], tuple[float, P]],
+    start: P,
+    *,
+    n_iter: int,
+    tol: float,
+    n_votes: int,
+    checkpoint: Checkpoint | None = None,
+    on_round: OnRound | None = None,
+) -> Run[P]:
+    """Repeat a round until the objective settles or the largest number of rounds is reached.
 
     Parameters
     ----------
     step : callable
         An expectation and a maximisation step: from parameters to the objective *at these parameters* and to
         better parameters.
-    start : parameters
+    start : named tuple of arrays
+        The parameters of the first round.
     n_iter : int
-        Most rounds.
+        Largest number of rounds.
     tol : float
-        Stop when a round raises the objective by no more than this, a vote.
+        Stop when a round raises the objective per vote by no more than this.
     n_votes : int
         Number of votes that the objective sums over.
+    checkpoint : Checkpoint, optional
+        Where to begin, and where to keep each round.
+    on_round : callable, optional
+        Called as ``on_round(round, n_iter, objective per vote)`` after each round.
 
     Warns
     -----
     ConvergenceWarning
-        If the rounds ran out first, with ``tol`` not negative.
+        If ``n_iter`` rounds were not enough, with ``tol`` not negative.
     """
     if n_votes == 0:
         return Run(None, start, [], True)
     used, updated, history, converged = None, start, list[float](), False
-    if (keeper := _keeper.get()) is not None:
-        history, updated = keeper.load(start)
+    if checkpoint is not None:
+        history, updated = checkpoint.load(start)
     for number in range(len(history) + 1, n_iter + 1):
         objective, better = step(updated)
         value = objective / n_votes
@@ -115,38 +119,18 @@ def iterate(step: Callable[[P], tuple[float, P]], start: P, *, n_iter: int, tol:
             break
         history.append(value)
         used, updated = updated, better
-        if keeper is not None:  # with the round it repeats, a run that goes on has all that this one has now
-            keeper.save(history[:-1], used)
-        if (watcher := _watcher.get()) is not None:
-            watcher(number, n_iter, value)
+        if checkpoint is not None:  # a resumed run repeats this round, and then has all that this run has now
+            checkpoint.save(history[:-1], used)
+        if on_round is not None:
+            on_round(number, n_iter, value)
         if len(history) > 1 and history[-1] - history[-2] <= tol:
             converged = True
             break
     if not converged and n_iter > 0 and tol >= 0:
-        rise = f", the last raised the objective by {history[-1] - history[-2]:.2g} a vote" if n_iter > 1 else ""
+        rise = f", the last raised the objective by {history[-1] - history[-2]:.2g} per vote" if n_iter > 1 else ""
         warn(
             f"Not converged: the rounds ran out (n_iter={n_iter}{rise}, tol={tol:g}). "
             "Raise n_iter, or tol if the labels are good enough.",
             ConvergenceWarning,
         )
     return Run(used, updated, history, converged)
-
-
-@contextmanager
-def watch_rounds(watcher: Callable[[int, int, float], None]) -> Iterator[None]:
-    """Call ``watcher(round, most rounds, objective a vote)`` after each round run inside the ``with`` block."""
-    token = _watcher.set(watcher)
-    try:
-        yield
-    finally:
-        _watcher.reset(token)
-
-
-@contextmanager
-def keep_rounds(keeper: Keeper) -> Iterator[None]:
-    """Begin the rounds run inside the ``with`` block where the keeper says, and have it keep each."""
-    token = _keeper.set(keeper)
-    try:
-        yield
-    finally:
-        _keeper.reset(token)

@@ -1,7 +1,6 @@
 """GLAD: abilities of workers and difficulties of tasks."""
 
 import sys
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -9,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_count, check_number
-from faircrowd.aggregate.base import known_workers, of_shape
-from faircrowd.aggregate.em import Iterative, iterate, watch_rounds
+from faircrowd._types import ByTask, NumbersById, TableLike
+from faircrowd.aggregate.base import State, known_workers, list_of, of_shape
+from faircrowd.aggregate.checkpoint import Checkpoint
+from faircrowd.aggregate.em import Iterative, OnRound, iterate
 from faircrowd.aggregate.kernels.ability_ease import ability_and_ease, glad_scores
 from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.posterior import Posterior, check_size
-from faircrowd.engines import LocalEngine, local_votes
+from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
 from faircrowd.exact.sums import grid_step
 from faircrowd.votes import VoteTable
@@ -39,12 +40,12 @@ class GLAD(Iterative):
     Parameters
     ----------
     n_iter : int
-        Most rounds.
+        Largest number of rounds.
     tol : float
-        Stop when a round raises the objective by no more than this, a vote. The default stops early, which on
-        nine real crowds is more accurate than running on (docs/decisions/0004-tolerance.md).
+        Stop when a round raises the objective per vote by no more than this. The default stops early, which on
+        nine real crowds is more accurate than going on (docs/decisions/0004-tolerance.md).
     silent : bool
-        Whether to keep quiet; otherwise rounds are shown on standard error.
+        Whether to print nothing; otherwise rounds are shown on standard error.
     labels_priors : Series or dict by label, optional
         Class shares; equal by default.
     alphas_priors_mean : Series or dict by worker, optional
@@ -52,7 +53,7 @@ class GLAD(Iterative):
     betas_priors_mean : Series or dict by task, optional
         Prior means of the log-eases; 1 by default.
     m_step_max_iter, m_step_tol
-        Most iterations, and the gradient at which to stop, of the conjugate gradients.
+        The largest number of iterations of the conjugate gradients, and the gradient at which they stop.
     ties : {"first", "last"}
         The class that wins a tie: the first or the last in sorted order.
 
@@ -65,7 +66,7 @@ class GLAD(Iterative):
         The logarithm of the ease of a task.
     priors_ : Series named ``prior``
     loss_history_, converged_, n_iter_
-        As in :class:`DawidSkene`; the objective is the log posterior, a vote, up to a constant.
+        As in :class:`DawidSkene`; the objective is the log posterior per vote, up to a constant.
 
     Notes
     -----
@@ -87,21 +88,38 @@ class GLAD(Iterative):
     n_iter: int = 100
     tol: float = 2e-3
     silent: bool = True
-    labels_priors: Any = None
-    alphas_priors_mean: Any = None
-    betas_priors_mean: Any = None
+    labels_priors: NumbersById | None = None
+    alphas_priors_mean: NumbersById | None = None
+    betas_priors_mean: NumbersById | None = None
     m_step_max_iter: int = 25
     m_step_tol: float = 1e-2
     ties: str = "first"
 
-    def fit(self, data: Any, *, sensitive_features: Any = None) -> Self:
-        """Estimate the model from votes (a frame, path or VoteTable with columns task, worker, label)."""
+    def fit(
+        self,
+        data: TableLike | VoteTable,
+        *,
+        sensitive_features: ByTask | None = None,
+        checkpoint: Checkpoint | None = None,
+        on_round: OnRound | None = None,
+    ) -> Self:
+        """Estimate the model.
+
+        Parameters
+        ----------
+        data : frame, path or VoteTable
+            Votes with columns task, worker, label.
+        sensitive_features : optional
+            Groups of the tasks; the model does not use them.
+        checkpoint, on_round : optional
+            As in :meth:`DawidSkene.fit`.
+        """
         self._begin()
         check_count("n_iter", self.n_iter)
         check_number("tol", self.tol)
         check_count("m_step_max_iter", self.m_step_max_iter, least=1)
         check_number("m_step_tol", self.m_step_tol, low=0)
-        votes = local_votes(data, sensitive_features, method="GLAD")
+        votes = self._read(data, sensitive_features)
         check_size(votes)
         self._priors = self._class_shares(votes)
         self._given_eases = Numbers.read(self.betas_priors_mean, "task")
@@ -111,17 +129,17 @@ class GLAD(Iterative):
         )
         engine = LocalEngine(votes)
         start = _Abilities(np.ones(votes.n_workers), np.ones(votes.n_tasks))
-        show = nullcontext() if self.silent else watch_rounds(_show_round)
-        with show:
-            run = iterate(
-                lambda point: self._round(engine, votes, point),
-                start,
-                n_iter=self.n_iter,
-                tol=self.tol,
-                n_votes=votes.n_votes,
-            )
+        run = iterate(
+            lambda point: self._round(engine, votes, point),
+            start,
+            n_iter=self.n_iter,
+            tol=self.tol,
+            n_votes=votes.n_votes,
+            checkpoint=checkpoint,
+            on_round=on_round if self.silent else _shown(on_round),
+        )
         self._run, self._used = run, run.updated if run.used is None else run.used
-        return self._store(votes, self._posterior_of(engine, votes, self._used))
+        return self._store(votes, self._scored(engine, votes, self._used))
 
     @property
     def alphas_(self) -> Any:
@@ -149,16 +167,16 @@ class GLAD(Iterative):
             raise InputError("labels_priors must give every class a share, finite and not negative.")
         return np.asarray(shares / shares.sum())
 
-    def _posterior_of(self, engine: LocalEngine, votes: VoteTable, point: _Abilities) -> Posterior:
+    def _scored(self, engine: LocalEngine, votes: VoteTable, point: _Abilities) -> Posterior:
         largest = np.abs(point.alphas).max(initial=1.0) * np.exp(point.betas.max(initial=0.0)) + 50.0
         unit = grid_step(float(largest), int(votes.votes_per_task.max(initial=1)) + 1)
         with np.errstate(divide="ignore"):
             log_priors = np.maximum(np.log(self._priors), -700.0)
         scores = engine.emit(glad_scores, classes_token(votes.n_classes), *point, log_priors, unit)
-        return Posterior.of(votes, scores, is_log=True, ties=self.ties)
+        return Posterior(votes.tasks, votes.classes, votes.style, scores, is_log=True, ties=self.ties)
 
     def _round(self, engine: LocalEngine, votes: VoteTable, point: _Abilities) -> tuple[float, _Abilities]:
-        posterior = self._posterior_of(engine, votes, point)
+        posterior = self._scored(engine, votes, point)
         top = posterior.scores.max(axis=1)
         evidence = top - posterior.log_values.max(axis=1)
         return float(evidence.sum()) - self._penalty(point), self._maximise(engine, posterior.values, point)
@@ -186,13 +204,13 @@ class GLAD(Iterative):
         best = found if np.isfinite(found).all() and loss(found)[0] <= loss(x)[0] else x
         return _Abilities(best[:n_workers], best[n_workers:])
 
-    def _learned(self) -> dict[str, Any]:
+    def _state(self) -> State:
         return {"tasks": self.votes_.tasks, **self._used._asdict(), "shares": self._priors}
 
-    def _recall(self, learned: dict[str, Any]) -> None:
-        self._votes = votes = replace(self.votes_, tasks=learned["tasks"])
-        self._used = _Abilities(of_shape(learned, "alphas", votes.n_workers), of_shape(learned, "betas", votes.n_tasks))
-        self._priors = of_shape(learned, "shares", votes.n_classes)
+    def _set_state(self, state: State) -> None:
+        self._votes = votes = replace(self.votes_, tasks=list_of(state, "tasks"))
+        self._used = _Abilities(of_shape(state, "alphas", votes.n_workers), of_shape(state, "betas", votes.n_tasks))
+        self._priors = of_shape(state, "shares", votes.n_classes)
         self._given_eases = Numbers.read(None)  # a model with means by task is not saved
 
     def _predict(self, votes: VoteTable) -> Posterior:
@@ -202,7 +220,7 @@ class GLAD(Iterative):
         betas = np.where(place < 0, means, np.append(self._used.betas, 0.0)[place])
         alphas = np.append(self._used.alphas, self._used.alphas.mean() if self._used.alphas.size else 1.0)
         votes = votes.with_workers(fitted.workers, known_workers(votes, fitted.workers))
-        return self._posterior_of(LocalEngine(votes), votes, _Abilities(alphas, betas))
+        return self._scored(LocalEngine(votes), votes, _Abilities(alphas, betas))
 
 
 def _means(name: str, given: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -211,6 +229,13 @@ def _means(name: str, given: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isnan(given), 1.0, given)
 
 
-def _show_round(number: int, most: int, value: float) -> None:
-    sys.stderr.write(f"\rround {number} of at most {most}, objective {value:.6f} a vote")
-    sys.stderr.flush()
+def _shown(on_round: OnRound | None) -> OnRound:
+    """Return a callback that also shows each round on standard error."""
+
+    def show(number: int, n_iter: int, value: float) -> None:
+        sys.stderr.write(f"\rround {number} of at most {n_iter}, objective {value:.6f} per vote")
+        sys.stderr.flush()
+        if on_round is not None:
+            on_round(number, n_iter, value)
+
+    return show

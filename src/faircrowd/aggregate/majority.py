@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_choice, check_number, few
-from faircrowd.aggregate.base import Aggregator, of_shape
-from faircrowd.aggregate.kernels.vote_counts import majority_agreement, weigh
-from faircrowd.aggregate.posterior import Posterior
-from faircrowd.engines import engine_of, in_spark, votes_of
+from faircrowd._types import ByTask, NumbersById, TableLike
+from faircrowd.aggregate.base import Aggregator, State, list_of, of_shape
+from faircrowd.aggregate.posterior import TaskPosterior, make_posterior
+from faircrowd.aggregate.weighted_votes import majority_agreement, weigh
+from faircrowd.engines import engine_of, in_spark
 from faircrowd.errors import InputError, OptionError
 from faircrowd.votes import VoteTable
 from faircrowd.votes.facts import Numbers
@@ -26,10 +27,10 @@ class MajorityVote(Aggregator):
     ----------
     default_skill : float, optional
         Weight of the workers that ``skills`` does not list, with ``on_missing_skill="value"``. Otherwise such
-        workers weigh the average in ``predict``.
+        workers have the average weight in ``predict``.
     on_missing_skill : {"error", "ignore", "value"}
-        What to do, where ``skills`` are given, with workers they do not list: raise; set their votes aside (a
-        task left with no vote raises); or weigh them by ``default_skill``.
+        What to do with workers that ``skills``, where given, does not list: raise; set their votes aside (and raise if
+        a task is left without votes); or give them the weight ``default_skill``.
     ties : {"first", "last"}
         The class that wins a tie: the first or the last in sorted order. With classes 0 and 1, "last" is the
         rule :math:`\sum_r \tilde Y_r \ge R/2` of the paper, "first" the strict :math:`> R/2` (and crowd-kit's).
@@ -37,7 +38,7 @@ class MajorityVote(Aggregator):
     Attributes
     ----------
     labels_, probas_, log_probas_
-        The label, the shares of votes and their logarithms, a task.
+        The label, the shares of votes and their logarithms for each task.
     skills_ : Series named ``skill``, indexed by worker
         The share of a worker's votes that agree with the labels.
     report_ : VotesReport
@@ -59,9 +60,14 @@ class MajorityVote(Aggregator):
     default_skill: float | None = None
     on_missing_skill: str = "error"
     ties: str = "first"
-    _in_spark = True
 
-    def fit(self, data: Any, skills: Any = None, *, sensitive_features: Any = None) -> Self:
+    def fit(
+        self,
+        data: TableLike | VoteTable,
+        skills: NumbersById | None = None,
+        *,
+        sensitive_features: ByTask | None = None,
+    ) -> Self:
         """Count the votes.
 
         Parameters
@@ -74,16 +80,16 @@ class MajorityVote(Aggregator):
             Groups of the tasks; the majority does not use them.
         """
         self._check()
-        votes = votes_of(data, sensitive_features)
+        votes = self._read(data, sensitive_features)
         weights = np.ones(votes.n_workers)
         if skills is not None:
             votes, weights = self._weigh_workers(votes, Numbers.read(skills))
         average = float(weights.mean()) if weights.size else 1.0
         self._other_skill = average if self.default_skill is None else self.default_skill
-        self._skills = None if skills is None else Numbers.read(skills)  # of workers that have not voted yet, too
+        self._skills = None if skills is None else Numbers.read(skills)  # also of workers that have not voted yet
         engine = engine_of(votes)
         scores = weigh(engine, votes, weights)
-        posterior = Posterior.of(votes, scores, is_log=False, ties=self.ties)
+        posterior = make_posterior(votes, scores, is_log=False, ties=self.ties)
         self._agreement = majority_agreement(engine, votes, weights, self.ties)
         return self._store(votes, posterior)
 
@@ -95,22 +101,23 @@ class MajorityVote(Aggregator):
         agree, total = self._agreement
         return votes.style.series({"worker": votes.workers}, "skill", agree / np.maximum(total, 1))
 
-    def _predict(self, votes: VoteTable) -> Posterior:
+    def _predict(self, votes: VoteTable) -> TaskPosterior:
         weights = np.ones(votes.n_workers)
         if self._skills is not None:
             weights = _given_weights(votes, self._skills)
             weights = np.where(np.isnan(weights), self._other_skill, weights)
-        return Posterior.of(votes, weigh(engine_of(votes), votes, weights), is_log=False, ties=self.ties)
+        return make_posterior(votes, weigh(engine_of(votes), votes, weights), is_log=False, ties=self.ties)
 
-    def _learned(self) -> dict[str, Any]:
+    def _state(self) -> State:
         skills = {} if self._skills is None else self._skills._asdict()
         return {"other_skill": np.asarray(self._other_skill), **skills}
 
-    def _recall(self, learned: dict[str, Any]) -> None:
-        self._other_skill = float(learned["other_skill"])
+    def _set_state(self, state: State) -> None:
+        self._other_skill = float(of_shape(state, "other_skill"))
         self._skills = None
-        if "ids" in learned:
-            self._skills = Numbers(learned["ids"], of_shape(learned, "values", len(learned["ids"])))
+        if "ids" in state:
+            ids = list_of(state, "ids")
+            self._skills = Numbers(ids, of_shape(state, "values", len(ids)))
 
     def _check(self) -> None:
         self._begin()
@@ -137,7 +144,7 @@ class MajorityVote(Aggregator):
                 "on_missing_skill='ignore' or 'value'."
             )
         if in_spark(votes):
-            raise OptionError("on_missing_skill='ignore' is not offered in Spark; leave such votes out of the frame.")
+            raise OptionError("on_missing_skill='ignore' is not available in Spark; leave such votes out of the frame.")
         aside = unknown[votes.worker]
         kept = votes.select(~aside, rows_without_skill=int(aside.sum()))
         if kept.n_tasks < votes.n_tasks:

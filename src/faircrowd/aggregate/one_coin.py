@@ -14,11 +14,11 @@ __all__ = ["OneCoinDawidSkene"]
 
 @dataclass(eq=False)
 class OneCoinDawidSkene(DawidSkene):
-    r"""Dawid and Skene's model with one number a worker (and group): the probability :math:`p_r` of a right vote.
+    r"""Dawid and Skene's model with one number per worker (and group): the probability :math:`p_r` of a right vote.
 
     A wrong vote is equally likely to be any other class: the confusion matrix has :math:`p_r` on its diagonal and
     :math:`(1 - p_r)/(K - 1)` elsewhere. Parameters and attributes are those of :class:`DawidSkene`;
-    ``smoothing`` is here a pseudo-count of right and of wrong votes.
+    here ``smoothing`` is a pseudo-count of right and of wrong votes.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class OneCoinDawidSkene(DawidSkene):
     def _maximise(self, counts: Counts) -> Confusion:
         n_classes = counts.priors.shape[1]
         diagonal = np.eye(n_classes, dtype=bool)
-        # Wrong votes are summed, not taken as the rest of all: what `smoothing` adds to none of them would be lost.
+        # Wrong votes are summed, not computed as all minus right: a small `smoothing` of none would be rounded away.
         votes = np.einsum("rajk,cjk->cra", counts.errors, np.stack([diagonal, ~diagonal]).astype(np.float64))
         right, wrong = normalised(votes + self.smoothing, axis=0)[..., None, None]
         errors = np.where(diagonal, right, wrong / max(n_classes - 1, 1))

@@ -1,39 +1,58 @@
-"""Scores a task and class to labels, probabilities and log-probabilities."""
+"""The results of an aggregator: scores of tasks and classes as labels, probabilities and log-probabilities."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_memory
+from faircrowd.errors import InputError
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["TIES", "Posterior", "check_size", "choose", "log_odds", "log_probabilities", "probabilities"]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
-_PIECE = 1 << 20
+    from faircrowd.engines.spark.task_rows import SparkRows
+    from faircrowd.engines.spark.votes import SparkVotes
+
+__all__ = [
+    "TIES",
+    "Posterior",
+    "SparkPosterior",
+    "TaskPosterior",
+    "check_size",
+    "choose",
+    "log_odds",
+    "log_probabilities",
+    "make_posterior",
+    "probabilities",
+]
+
+_ROWS_AT_A_TIME = 1 << 20
+
+P = ParamSpec("P")
 
 TIES = ("first", "last")
-"""Rules for a tie of classes: the first or the last of them in sorted order."""
+"""Which class wins a tie: the first or the last of the tied classes in sorted order."""
 
 
-def check_size(votes: VoteTable) -> None:
-    """Raise if the posterior of so many tasks and classes does not fit into memory (in Spark it never comes there)."""
-    if not isinstance(votes, VoteTable):
-        return
-    check_memory(
-        3 * votes.n_tasks * votes.n_classes,  # scores, probabilities, and one more on the way there
-        f"The probabilities of {votes.n_tasks:,} tasks and {votes.n_classes:,} classes",
-        "merge rare classes, or split the tasks",
-    )
+def check_size(votes: "VoteTable | SparkVotes") -> None:
+    """Raise if the probabilities of all tasks do not fit into memory; those of tasks in Spark are never held there."""
+    if isinstance(votes, VoteTable):
+        check_memory(
+            3 * votes.n_tasks * votes.n_classes,  # scores, probabilities, and one array on the way there
+            f"The probabilities of {votes.n_tasks:,} tasks and {votes.n_classes:,} classes",
+            "merge rare classes, or split the tasks",
+        )
 
 
 def choose(scores: NDArray[np.float64], ties: str) -> Codes:
-    """Return the class with the highest score of each row; a tie goes by the named rule."""
+    """Return the class with the highest score in each row; ``ties`` is one of :data:`TIES`."""
     if scores.shape[0] == 0:
         return np.empty(0, dtype=np.int32)
     if scores.shape[1] == 2:
@@ -50,27 +69,30 @@ def probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float
 
 
 def log_probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:
-    """Return their logarithms; the gap between two classes keeps its digits where probabilities round to 0 and 1."""
+    """Return their logarithms; differences of two classes keep their digits where probabilities round to 0 and 1."""
     return _in_pieces(_log_probabilities, scores, is_log)
 
 
 def log_odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Two classes: return the logarithm of the odds of the second, from scores that are logarithms."""
+    """Return the log-odds of the second of two classes, from scores that are logarithms."""
     return _in_pieces(_log_odds, scores)
 
 
 def _in_pieces(
-    function: Callable[..., NDArray[np.float64]], scores: NDArray[np.float64], *more: Any
+    function: Callable[Concatenate[NDArray[np.float64], P], NDArray[np.float64]],
+    scores: NDArray[np.float64],
+    *args: P.args,
+    **kwargs: P.kwargs,
 ) -> NDArray[np.float64]:
-    """Return a function of rows; it is called for some at a time, so that what it holds on the way is small."""
-    if len(scores) <= _PIECE:
-        return function(scores, *more)
-    first = function(scores[:_PIECE], *more)
-    whole = np.empty((len(scores), *first.shape[1:]))
-    whole[:_PIECE] = first
-    for i in range(_PIECE, len(scores), _PIECE):
-        whole[i : i + _PIECE] = function(scores[i : i + _PIECE], *more)
-    return whole
+    """Return a function of the rows of scores; it is called for some rows at a time, to save memory."""
+    if len(scores) <= _ROWS_AT_A_TIME:
+        return function(scores, *args, **kwargs)
+    first = function(scores[:_ROWS_AT_A_TIME], *args, **kwargs)
+    found = np.empty((len(scores), *first.shape[1:]))
+    found[:_ROWS_AT_A_TIME] = first
+    for i in range(_ROWS_AT_A_TIME, len(scores), _ROWS_AT_A_TIME):
+        found[i : i + _ROWS_AT_A_TIME] = function(scores[i : i + _ROWS_AT_A_TIME], *args, **kwargs)
+    return found
 
 
 def _probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:
@@ -101,15 +123,51 @@ def _log_probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.
     return np.asarray(below - np.log1p(others.sum(axis=1, keepdims=True)))
 
 
+class TaskPosterior(Protocol):
+    """What the results of tasks in memory and in Spark have in common."""
+
+    @property
+    def classes(self) -> Vocabulary:
+        """The classes."""
+
+    @property
+    def is_log(self) -> bool:
+        """Whether scores are logarithms of probabilities (up to a constant per task), or sums of weights."""
+
+    @property
+    def ties(self) -> str:
+        """Which class wins a tie, one of :data:`TIES`."""
+
+    @property
+    def labels(self) -> Any:
+        """The most probable class of each task, in the kind of frame that the votes came in."""
+
+    @property
+    def probas(self) -> Any:
+        """The probability of each class for each task, in the kind of frame that the votes came in."""
+
+    @property
+    def log_probas(self) -> Any:
+        """The log-probability of each class for each task, in the kind of frame that the votes came in."""
+
+    def in_memory(self) -> "Posterior":
+        """Return the results as arrays; raise if the tasks are in Spark."""
+
+
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What an aggregator says of the tasks it has seen.
+    """The results of tasks in memory.
 
     Attributes
     ----------
+    tasks, classes : Vocabulary
+    style : Style
+        The kind of frame that the votes came in.
     scores : ndarray, shape (n_tasks, n_classes)
-        Logarithms up to a constant a task (``is_log``), or sums of weights. They are exact sums, so ties are
-        ties.
+        Logarithms up to a constant per task (``is_log``), or sums of weights. They are exact sums, so that equal
+        scores are equal to the last bit.
+    is_log : bool
+    ties : {"first", "last"}
     """
 
     tasks: Vocabulary
@@ -119,24 +177,10 @@ class Posterior:
     is_log: bool
     ties: str
 
-    @classmethod
-    def of(cls, votes: Any, scores: Any, *, is_log: bool, ties: str) -> "Posterior":
-        """Wrap the scores of a table's tasks; those in Spark are wrapped by their like."""
-        if not isinstance(scores, np.ndarray):
-            from faircrowd.aggregate.spark_posterior import SparkPosterior
-
-            return SparkPosterior(votes.classes, scores, is_log, ties)  # type: ignore[return-value]
-        return cls(votes.tasks, votes.classes, votes.style, scores, is_log, ties)
-
     @cached_property
     def label_codes(self) -> Codes:
         """The most probable class of each task."""
         return choose(self.scores, self.ties)
-
-    @cached_property
-    def log_values(self) -> NDArray[np.float64]:
-        """Log-probabilities; the gap between two classes keeps its digits where the probabilities round to 0 and 1."""
-        return log_probabilities(self.scores, self.is_log)
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -144,16 +188,81 @@ class Posterior:
         return probabilities(self.scores, self.is_log)
 
     @cached_property
+    def log_values(self) -> NDArray[np.float64]:
+        """Log-probabilities; differences of two classes keep their digits where probabilities round to 0 and 1."""
+        return log_probabilities(self.scores, self.is_log)
+
+    @cached_property
     def labels(self) -> Any:
-        """A label a task, in the kind of frame that the votes came in."""
+        """The most probable class of each task, in the kind of frame that the votes came in."""
         return self.style.series({"task": self.tasks}, "agg_label", ("label", self.classes.take(self.label_codes)))
 
     @cached_property
     def probas(self) -> Any:
-        """A probability a task and class, in the kind of frame that the votes came in."""
+        """The probability of each class for each task, in the kind of frame that the votes came in."""
         return self.style.frame({"task": self.tasks}, self.classes, self.values, columns_name="label")
 
     @cached_property
     def log_probas(self) -> Any:
-        """A log-probability a task and class, in the kind of frame that the votes came in."""
+        """The log-probability of each class for each task, in the kind of frame that the votes came in."""
         return self.style.frame({"task": self.tasks}, self.classes, self.log_values, columns_name="label")
+
+    def in_memory(self) -> "Posterior":
+        """Return the results themselves: they are arrays."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class SparkPosterior:
+    """The results of tasks in Spark: frames that are made where the tasks are.
+
+    Attributes
+    ----------
+    classes : Vocabulary
+    scores : SparkRows
+        One row of scores per task, not computed yet; as in :class:`Posterior`.
+    is_log : bool
+    ties : {"first", "last"}
+    """
+
+    classes: Vocabulary
+    scores: "SparkRows"
+    is_log: bool
+    ties: str
+
+    @cached_property
+    def labels(self) -> "DataFrame":
+        """A Spark frame: task, group, agg_label."""
+        return self.named(self.scores.map(choose, self.ties).frame("agg_label"), "agg_label")
+
+    @cached_property
+    def probas(self) -> "DataFrame":
+        """A Spark frame: task, group, and the probabilities in the order of the classes."""
+        return self.named(self.scores.map(probabilities, self.is_log).frame("probabilities"))
+
+    @cached_property
+    def log_probas(self) -> "DataFrame":
+        """A Spark frame: task, group, and the log-probabilities in the order of the classes."""
+        return self.named(self.scores.map(log_probabilities, self.is_log).frame("log_probabilities"))
+
+    def named(self, frame: "DataFrame", label: str | None = None) -> "DataFrame":
+        """Replace the codes of groups, and of classes in the column ``label``, by their values."""
+        from faircrowd.engines.spark.codes import with_values
+
+        groups = self.scores.votes.groups
+        frame = frame.drop("group") if groups is None else with_values(frame, "group", groups)
+        return frame if label is None else with_values(frame, label, self.classes)
+
+    def in_memory(self) -> Posterior:
+        """Raise: the results stay in Spark."""
+        raise InputError("The results of votes in Spark stay there; use labels_ and probas_, which are Spark frames.")
+
+
+def make_posterior(
+    votes: "VoteTable | SparkVotes", scores: "NDArray[np.float64] | SparkRows", *, is_log: bool, ties: str
+) -> TaskPosterior:
+    """Return the results of votes from the scores that the engine of these votes emitted."""
+    if not isinstance(scores, np.ndarray):
+        return SparkPosterior(votes.classes, scores, is_log, ties)
+    table = cast(VoteTable, votes)  # scores are an array where the votes are in memory
+    return Posterior(table.tasks, table.classes, table.style, scores, is_log, ties)

@@ -1,67 +1,83 @@
-"""Fitted models as files: what ``predict`` needs, as JSON and arrays, without pickle."""
+"""Fitted models in a folder: what ``predict`` needs, as JSON and arrays, without pickle."""
 
 import io
 import json
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faircrowd._checks import check_path
+from faircrowd._types import PathOrText
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.bayes import BayesVote
-from faircrowd.aggregate.dawid_skene import DawidSkene
-from faircrowd.aggregate.glad import GLAD
-from faircrowd.aggregate.majority import MajorityVote
-from faircrowd.aggregate.one_coin import OneCoinDawidSkene
-from faircrowd.aggregate.skill_weighted import GoldMajorityVote, Wawa, ZeroBasedSkill
+from faircrowd.aggregate.registry import AGGREGATORS, kind_of
 from faircrowd.errors import FaircrowdError, InputError
 from faircrowd.storage.json_values import from_plain, to_plain
+from faircrowd.storage.output_folder import OutputFolder
 from faircrowd.storage.untrusted import FAULTS, read_arrays, read_json
 from faircrowd.votes import Vocabulary, VoteTable
 
-__all__ = ["MODEL_FILES", "load_model", "model_files"]
+__all__ = ["MODEL_FILES", "load_model", "model_files", "save_model"]
 
 MODEL_FILES = ("model.json", "model.npz")
 
 _SCHEMA = 1
 _KIND = "faircrowd.model"
-_MODELS: dict[str, type[Aggregator]] = {
-    kind.__name__: kind
-    for kind in (
-        BayesVote,
-        DawidSkene,
-        GLAD,
-        GoldMajorityVote,
-        MajorityVote,
-        OneCoinDawidSkene,
-        Wawa,
-        ZeroBasedSkill,
-    )
-}
+
+
+def save_model(model: Aggregator, folder: PathOrText) -> None:
+    """Write what ``predict`` needs of a fitted model into a folder: ``model.json`` and ``model.npz``.
+
+    ``load_model`` reads it back. Both files appear, or neither; there is no pickle in them.
+
+    Parameters
+    ----------
+    model : aggregator
+        A fitted aggregator of a registered class.
+    folder : path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from faircrowd import DawidSkene, load_model, simulate_crowd
+    >>> votes = simulate_crowd(200, 20, random_state=0).votes
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     save_model(DawidSkene().fit(votes), place)
+    ...     same = load_model(place)
+    >>> bool((same.predict(votes) == DawidSkene().fit_predict(votes)).all())
+    True
+    """
+    with OutputFolder(folder) as place:
+        for name, content in model_files(model).items():
+            place.write_bytes(name, content)
 
 
 def model_files(model: Aggregator) -> dict[str, bytes]:
-    """Return a fitted model as the contents of its files: names, options and lists; and arrays.
+    """Return the contents of the files of a fitted model, by file name: its lists and parameters; its arrays.
 
     Raises
     ------
     InputError
-        If an option is not a plain value (priors given by task or worker), or an id is of a type that JSON cannot hold.
+        If the class of the model is not registered, a parameter is not a plain value (priors given by task or worker),
+        or an id is of a type that JSON cannot hold.
     """
-    votes, learned = model.votes_, model._learned()
-    for name, value in model.get_params().items():
+    if kind_of(model) is None:
+        raise InputError(f"A {type(model).__name__} cannot be saved: its class is not registered as an aggregator.")
+    votes, learned, parameters = model.votes_, model._state(), model.get_params(deep=False)
+    for name, value in parameters.items():
         if value is not None and not isinstance(value, bool | int | float | str):
             raise InputError(f"A {type(model).__name__} with {name} given as a {type(value).__name__} cannot be saved.")
     lists = {name: value for name, value in learned.items() if isinstance(value, Vocabulary)}
-    arrays = {name: value for name, value in learned.items() if not isinstance(value, Vocabulary)}
+    arrays: dict[str, Any] = {name: value for name, value in learned.items() if not isinstance(value, Vocabulary)}
     described = {
         "schema": _SCHEMA,
         "kind": _KIND,
         "model": type(model).__name__,
-        "parameters": model.get_params(),
+        "parameters": parameters,
         "classes": to_plain(votes.classes.to_list()),
         "groups": None if votes.groups is None else to_plain(votes.groups.to_list()),
         "workers": to_plain(votes.workers.to_list()),
@@ -70,18 +86,18 @@ def model_files(model: Aggregator) -> dict[str, bytes]:
     }
     packed = io.BytesIO()
     np.savez_compressed(packed, **arrays)
-    # JSON knows no infinity; Python writes and reads it, as tol may be.
+    # JSON has no infinity, which tol may be; Python writes and reads it all the same.
     text = json.dumps(described, ensure_ascii=False) + "\n"
     return dict(zip(MODEL_FILES, (text.encode(), packed.getvalue()), strict=True))
 
 
-def load_model(folder: str | os.PathLike[str]) -> Any:
+def load_model(folder: PathOrText) -> Aggregator:
     """Read a model that ``save_model`` or ``faircrowd aggregate`` wrote into a folder; it predicts new tasks.
 
     Parameters
     ----------
     folder : path
-        With ``model.json`` and ``model.npz``.
+        A folder with ``model.json`` and ``model.npz``.
     """
     if not isinstance(folder, str | os.PathLike):
         raise InputError(f"A model is in a folder; give its path, not a {type(folder).__name__}.")
@@ -103,20 +119,21 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
 
 
 def _check_sizes(place: Path, described: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:
-    """Raise if an array is larger than any that a model with these lists has, before it is read."""
+    """Raise if an array is larger than any array of a model with these lists, before it is read."""
     names = [len(described["workers"]), *map(len, described["lists"].values())]
     most = max(1, *names) * max(1, len(described["groups"] or ())) * max(1, len(described["classes"])) ** 2
     for name, shape in shapes.items():
         if math.prod(shape) > most:
-            raise InputError(f"{place} does not hold together: {name} is larger than its lists allow.")
+            raise InputError(f"{place} is inconsistent: {name} is larger than its lists allow.")
 
 
-def _restored(described: dict[str, Any], arrays: dict[str, Any]) -> Aggregator:
-    def listed(values: list[Any]) -> Vocabulary:
+def _restored(described: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Aggregator:
+    def listed(values: Sequence[object]) -> Vocabulary:
         return Vocabulary.of(from_plain(values))
 
-    model = _MODELS[described["model"]]().set_params(**described["parameters"])
-    model._votes = VoteTable(
+    kinds = {kind.class_name: kind for kind in AGGREGATORS.values()}
+    model = kinds[described["model"]].load()().set_params(**described["parameters"])
+    votes = VoteTable(
         tasks=listed([]),
         workers=listed(described["workers"]),
         classes=listed(described["classes"]),
@@ -126,5 +143,4 @@ def _restored(described: dict[str, Any], arrays: dict[str, Any]) -> Aggregator:
         groups=None if described["groups"] is None else listed(described["groups"]),
         group=None if described["groups"] is None else np.empty(0, dtype=np.int32),
     )
-    model._recall({**arrays, **{name: listed(values) for name, values in described["lists"].items()}})
-    return model
+    return model._restore(votes, {**arrays, **{name: listed(values) for name, values in described["lists"].items()}})

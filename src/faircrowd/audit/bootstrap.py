@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_choice, check_confidence, check_count, check_random_state
-from faircrowd.aggregate.kernels.vote_counts import weigh
 from faircrowd.aggregate.posterior import TIES, choose
+from faircrowd.aggregate.weighted_votes import weigh
 from faircrowd.audit.intervals import GapInterval, check_counts
 from faircrowd.audit.workers.worker_counts import groups_in
 from faircrowd.engines import LocalEngine

@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from copy import copy
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self
 
-from faircrowd._checks import check_number, few, suggestion
-from faircrowd.errors import InputError, NotFittedError, OptionError
+from faircrowd._checks import check_number, few
+from faircrowd._params import Parameters
+from faircrowd.errors import InputError, NotFittedError
 from faircrowd.fair.estimator import FairCrowd
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.tasks.problem import Problem
@@ -57,7 +58,7 @@ class Fitted(NamedTuple):
     outcome: Outcome
 
 
-class Baseline(ABC):
+class Baseline(Parameters, ABC):
     """Base of the baselines: the constructor's arguments are the parameters, as in ``FairCrowd``."""
 
     epsilon: float
@@ -71,19 +72,6 @@ class Baseline(ABC):
     def fit_predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
         """Fit and return the labels; arguments as for ``fit``."""
         return self.fit(data, *args, **kwargs).labels_
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name."""
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise OptionError(f"{type(self).__name__} has no parameter {name!r}.{suggestion(name, known)}")
-            setattr(self, name, value)
-        return self
 
     @property
     def labels_(self) -> Any:

@@ -65,7 +65,7 @@ def apply(
         )
     if table.n_votes == 0:
         raise InputError(f"{votes} has no vote to use. Is it the right file?")
-    posterior = model._predicted(table, None)
+    posterior = model.posterior_of(table).in_memory()
     problem = from_posterior(posterior, table)
     labels = learned.label_codes(problem, unknown)
     tally = problem.tally(labels)

@@ -45,13 +45,15 @@ class Console:
             yield
 
     @contextmanager
-    def rounds(self, what: str) -> Iterator[None]:
-        """Show a bar while a model runs its rounds, and the blocks of votes that the round has done."""
-        from faircrowd.aggregate.em import watch_rounds
+    def rounds(self, what: str) -> Iterator[Callable[[int, int, float], None] | None]:
+        """Show a bar while a model runs its rounds, and the blocks of votes that the round has done.
+
+        Yields what ``fit`` of an iterative aggregator takes as ``on_round``.
+        """
         from faircrowd.engines.local import watch_blocks
 
         if not self._shows_progress:
-            yield
+            yield None
             return
         columns = (
             rich.progress.TextColumn("{task.description}", markup=False),
@@ -72,8 +74,8 @@ class Console:
                 state = f"{said}, block {done} of {total}".removeprefix(", ")
                 bar.update(row, completed=rounds + done / total, state=state)
 
-            with watch_rounds(end_round), watch_blocks(end_block):
-                yield
+            with watch_blocks(end_block):
+                yield end_round
 
     @property
     def notes(self) -> list[str]:

@@ -1,15 +1,16 @@
 """Where the votes of a run lie, in memory or on disk, and how a run that was ended goes on."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from faircrowd._checks import check_choice
 from faircrowd.cli.console import Console, plain, spoken
 from faircrowd.errors import OptionError
+
+if TYPE_CHECKING:
+    from faircrowd.aggregate.checkpoint import Checkpoint
 
 __all__ = ["Engine"]
 
@@ -88,22 +89,21 @@ class Engine(NamedTuple):
         if self.name == "stream":
             check_run(table.n_tasks, table.n_classes, table.tasks.values.nbytes, self.memory_limit)
 
-    @contextmanager
-    def rounds_of(self, model: Any, table: Any, method: str, learned: str | None, tasks: Path | None) -> Iterator[None]:
-        """Keep the rounds that a model runs inside the ``with`` block."""
+    def checkpoint_of(
+        self, model: Any, table: Any, method: str, learned: str | None, tasks: Path | None
+    ) -> "Checkpoint | None":
+        """Return where to keep the rounds that a model runs."""
         from faircrowd.aggregate.checkpoint import Checkpoint, fingerprint
-        from faircrowd.aggregate.em import Iterative, keep_rounds
+        from faircrowd.aggregate.em import Iterative
 
         is_iterative = isinstance(model, Iterative)
         if self.resume and not is_iterative:
             raise OptionError(f"--resume is for methods that run in rounds; {method} does not.")
         if self.checkpoint is None or not is_iterative or not (self.resume or self.name == "stream"):
-            yield
-            return
+            return None
         known = tasks.read_bytes() if tasks is not None else b""
         run = fingerprint(table, method, sorted(model.get_params().items()), learned, known)
-        with keep_rounds(Checkpoint(self.checkpoint, run, resume=self.resume)):
-            yield
+        return Checkpoint(self.checkpoint, run, resume=self.resume)
 
     def forget(self) -> None:
         """Remove the checkpoint of a run that is done."""

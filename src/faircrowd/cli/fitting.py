@@ -2,14 +2,14 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from faircrowd._checks import check_choice, few
+from faircrowd.aggregate.registry import AGGREGATORS, kind_named
 from faircrowd.cli.console import Console
 from faircrowd.cli.engines import Engine
-from faircrowd.cli.options import METHODS
 from faircrowd.errors import InputError, OptionError
 
 __all__ = [
@@ -23,9 +23,6 @@ __all__ = [
     "read_table",
     "run_options",
 ]
-
-_TAUGHT = ("bayes", "gold-majority")
-"""Methods that cannot do without known labels."""
 
 
 class Fitted(NamedTuple):
@@ -62,11 +59,12 @@ def fit_votes(
     engine : Engine, optional
         Where the votes lie; by default in memory.
     """
+    from faircrowd.aggregate.em import Iterative
     from faircrowd.votes.facts import read_facts
     from faircrowd.votes.groups import truth_codes
 
-    check_choice("--method", method, METHODS)
-    learned = gold or (truth if method in _TAUGHT else None)
+    check_choice("--method", method, tuple(AGGREGATORS))
+    learned = gold or (truth if kind_named(method).gold == "required" else None)
     check_options(method, tasks, group, truth, gold, by_group)
     engine = (engine or Engine()).settled(console, votes)
     engine.clear_up(console)
@@ -78,8 +76,10 @@ def fit_votes(
             _check_truth(console, table, column, name, votes, tasks)
     given = {**settings, "by_group": by_group or None}
     model = make_model(method, {name: value for name, value in given.items() if value is not None})
-    with console.rounds(method), engine.rounds_of(model, table, method, learned, tasks if learned else None):
-        model.fit(table, *([read[learned]] if learned else []))
+    checkpoint = engine.checkpoint_of(model, table, method, learned, tasks if learned else None)
+    with console.rounds(method) as on_round:
+        rounds = {"checkpoint": checkpoint, "on_round": on_round} if isinstance(model, Iterative) else {}
+        model.fit(table, *([read[learned]] if learned else []), **rounds)
     options = run_options(votes, tasks, group, truth, learned, method, reading, model)
     # What a model learns from may add to its classes, so the truth is coded by them only now.
     scored = truth_codes(model.votes_, read[truth])[0] if truth else None
@@ -127,19 +127,7 @@ def read_table(
 
 def make_model(method: str, settings: dict[str, Any]) -> Any:
     """Build an aggregator from its name on the command line; settings it does not have are refused."""
-    import faircrowd as fc
-
-    kinds: dict[str, Callable[..., Any]] = {
-        "majority": fc.MajorityVote,
-        "wawa": fc.Wawa,
-        "zero-based": fc.ZeroBasedSkill,
-        "gold-majority": fc.GoldMajorityVote,
-        "dawid-skene": fc.DawidSkene,
-        "one-coin": fc.OneCoinDawidSkene,
-        "glad": fc.GLAD,
-        "bayes": fc.BayesVote,
-    }
-    model = kinds[method]()
+    model = kind_named(method).load()()
     for name in settings:
         if name not in model.get_params():
             raise OptionError(f"--method {method} has no option --{name.replace('_', '-')}.")
@@ -177,12 +165,14 @@ def check_options(
     method: str, tasks: Path | None, group: list[str] | None, truth: str | None, gold: str | None, by_group: bool
 ) -> None:
     """Raise if options of a command do not fit its method, or each other."""
-    if method in _TAUGHT and gold is None and truth is None:
+    kind = kind_named(method)
+    if kind.gold == "required" and gold is None and truth is None:
         raise OptionError(f"--method {method} learns from known labels; give --tasks FILE --gold COLUMN.")
-    if gold is not None and method not in (*_TAUGHT, "dawid-skene", "one-coin"):
+    if gold is not None and kind.gold == "unused":
         raise OptionError(f"--method {method} does not learn from known labels; leave --gold out.")
-    if by_group and method not in ("dawid-skene", "one-coin"):
-        raise OptionError("--by-group is for --method dawid-skene and one-coin.")
+    if by_group and not kind.by_group:
+        grouped = " and ".join(kind.name for kind in AGGREGATORS.values() if kind.by_group)
+        raise OptionError(f"--by-group is for --method {grouped}.")
     if by_group and not group:
         raise OptionError("--by-group needs --group COLUMN.")
     columns = group or []

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from faircrowd.aggregate.registry import AGGREGATORS
+
 __all__ = [
-    "METHODS",
     "AsJson",
     "ByGroup",
     "Charts",
@@ -50,14 +51,15 @@ def number(text: str) -> float:
         raise typer.BadParameter(f"{text!r} is no number; did you mean {value:g}?") from None
 
 
-METHODS = ("majority", "wawa", "zero-based", "gold-majority", "dawid-skene", "one-coin", "glad", "bayes")
+_LEARNS = ", ".join(kind.name for kind in AGGREGATORS.values() if kind.gold == "required")
+_GROUPED = ", ".join(kind.name for kind in AGGREGATORS.values() if kind.by_group)
 
 # Whether a file is readable is said by its reader: it knows why not.
 Votes = Annotated[
     Path, typer.Argument(readable=False, help="Votes, a row each: .csv, .tsv, .jsonl (also compressed) or .parquet.")
 ]
 OutFolder = Annotated[Path, typer.Option(help="Folder for the results.")]
-Method = Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")]
+Method = Annotated[str, typer.Option(help=f"One of {', '.join(AGGREGATORS)}.")]
 Tasks = Annotated[Path | None, typer.Option(readable=False, help="Table with a row per task: groups, truth, gold.")]
 Group = Annotated[
     list[str] | None,
@@ -65,10 +67,10 @@ Group = Annotated[
 ]
 Truth = Annotated[
     str | None,
-    typer.Option(help="Column of the tasks with true labels to score by (bayes, gold-majority learn from it)."),
+    typer.Option(help=f"Column of the tasks with true labels to score by ({_LEARNS} learn from it)."),
 ]
 Gold = Annotated[str | None, typer.Option(help="Column of the tasks with known labels to learn from.")]
-ByGroup = Annotated[bool, typer.Option(help="Dawid-Skene, one-coin: learn each worker in each group.")]
+ByGroup = Annotated[bool, typer.Option(help=f"{_GROUPED}: learn each worker in each group.")]
 Task = Annotated[str | None, typer.Option(help="Name of the task column.")]
 Worker = Annotated[str | None, typer.Option(help="Name of the worker column.")]
 Label = Annotated[str | None, typer.Option(help="Name of the label column.")]

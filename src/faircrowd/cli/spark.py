@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from faircrowd._checks import check_choice
+from faircrowd.aggregate.registry import AGGREGATORS
 from faircrowd.cli.console import Console
 from faircrowd.cli.fitting import check_options, make_model, method_name, run_options
 from faircrowd.cli.writing import FAIR, MODEL, SPARK_LABELS
@@ -15,7 +16,6 @@ from faircrowd.errors import InputError, OptionError
 __all__ = ["FILES", "aggregate_in_spark"]
 
 FILES = (SPARK_LABELS, *FAIR, *MODEL, "summary.json")
-METHODS = ("majority", "wawa", "dawid-skene", "one-coin", "bayes")
 
 
 def aggregate_in_spark(
@@ -34,6 +34,7 @@ def aggregate_in_spark(
     fair: dict[str, Any] | None,
 ) -> None:
     """Fit a model to votes in Spark, make its labels fair if asked, and write them; no vote or label is collected."""
+    from faircrowd.aggregate.em import Iterative
     from faircrowd.aggregate.saved import model_files
     from faircrowd.engines.spark.files import read_frame, write_parquet
     from faircrowd.engines.spark.java import running
@@ -45,7 +46,7 @@ def aggregate_in_spark(
 
     if re.match(r"[A-Za-z][\w+.-]+:/", str(out)):
         raise OptionError(f"--out {out} is on no disk of this machine; name a folder that the executors share with it.")
-    check_choice("--method in Spark", method, METHODS)
+    check_choice("--method in Spark", method, [kind.name for kind in AGGREGATORS.values() if kind.in_spark])
     check_choice("--on-duplicate", reading.get("on_duplicate"), ("last", "first", "all", "error"))
     check_options(method, tasks or votes, group, None, gold, by_group)  # known labels may stand among the votes
     model = make_model(method, {**settings, **({"by_group": True} if by_group else {})})
@@ -64,8 +65,9 @@ def aggregate_in_spark(
             )
         if table.n_classes < 2 or table.n_workers < 2:
             raise InputError(f"{votes} has fewer than two workers or classes; a consensus needs at least two of each.")
-        with console.rounds(method):
-            model.fit(table, *([gold] if gold else []))
+        with console.rounds(method) as on_round:
+            rounds = {"on_round": on_round} if isinstance(model, Iterative) else {}
+            model.fit(table, *([gold] if gold else []), **rounds)
         problem: Any = SparkProblem(model.posterior_)
         result, labels = None, problem.own_labels()
         if fair is not None:

@@ -64,7 +64,7 @@ def convergence_rows(unit: Panel) -> list[dict[str, Any]]:
             "bayes": BayesVote().fit(votes, dict(enumerate(truth.tolist()))),
             "dawid-skene": DawidSkene(by_group=True, group_priors=False, tol=1e-6, n_iter=200).fit(votes),
         }
-    found = {name: _gap(model.posterior_.label_codes, group) - of_truth for name, model in made.items()}
+    found = {name: _gap(model.posterior_.in_memory().label_codes, group) - of_truth for name, model in made.items()}
     found["majority, exact"] = exact_gap(drawn.skills)
     ones = np.stack([1.0 - drawn.skills, drawn.skills], axis=2)
     found["majority, small-crowd bound"] = min(majority_gap_bound_given_truth(ones, [0.5, 0.5]).value, 1.0)

@@ -89,13 +89,13 @@ def beliefs(material: Material, protocol: str, aggregator: str, others: NDArray[
         known = gold[material.truth[gold] >= 0]
         tasks, labels = votes.tasks.some(known), votes.classes.some(material.truth[known])
         model: Aggregator = BayesVote().fit(votes, dict(zip(tasks, labels, strict=True)))
-        logs = model.posterior_.log_values
+        logs = model.posterior_.in_memory().log_values
         if protocol == "paper":
             logs = logs / _FLAT
             logs = logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)
         return Beliefs(np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True), logs)
     if aggregator == "majority":
-        return Beliefs(MajorityVote().fit(votes).posterior_.values, None)
+        return Beliefs(MajorityVote().fit(votes).posterior_.in_memory().values, None)
     return _dawid_skene(material.name, protocol, votes)
 
 
@@ -107,7 +107,7 @@ def _dawid_skene(name: str, protocol: str, votes: VoteTable) -> Beliefs:
     if (name, protocol) not in _KEPT:
         paper = protocol == "paper"
         model = DawidSkene(by_group=True, group_priors=not paper, tol=1e-7 if paper else 1e-4, n_iter=500).fit(votes)
-        _KEPT[name, protocol] = Beliefs(model.posterior_.values, model.posterior_.log_values)
+        _KEPT[name, protocol] = Beliefs(model.posterior_.in_memory().values, model.posterior_.in_memory().log_values)
     return _KEPT[name, protocol]
 
 

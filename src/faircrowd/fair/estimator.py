@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from faircrowd._params import Parameters
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.posterior import Posterior, log_odds
 from faircrowd.engines import votes_of
@@ -21,7 +22,7 @@ __all__ = ["FairCrowd", "from_posterior"]
 
 
 @dataclass(eq=False)
-class FairCrowd:
+class FairCrowd(Parameters):
     """The best labels whose gap between groups is at most epsilon, from any aggregator's posterior.
 
     Parameters
@@ -70,19 +71,6 @@ class FairCrowd:
     confidence: float | None = None
 
     _result: FairResult | None = None
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name."""
-        names = ("estimator", "epsilon", "objective", "decision", "random_state", "strict", "confidence")
-        return {name: getattr(self, name) for name in names}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name."""
-        for name, value in params.items():
-            if name not in self.get_params():
-                raise OptionError(f"FairCrowd has no parameter {name!r}.")
-            setattr(self, name, value)
-        return self
 
     def fit(self, data: Any, *args: Any, sensitive_features: Any = None, **kwargs: Any) -> Self:
         """Aggregate votes (or take a posterior) and find the fair labels.
@@ -135,7 +123,7 @@ class FairCrowd:
             return read_posterior(data, sensitive_features, one_group_will_do=True)
         if isinstance(self.estimator_, Aggregator):
             votes = votes_of(data, sensitive_features)
-            return from_posterior(self.estimator_._predicted(votes, None), votes)
+            return from_posterior(self.estimator_.posterior_of(votes), votes)
         raise InputError("The estimator has no predict of its own; give its posterior to rule_.predict instead.")
 
     @property

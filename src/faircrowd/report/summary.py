@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from faircrowd import __version__
 from faircrowd._checks import few
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.kernels.vote_counts import agreement
 from faircrowd.aggregate.posterior import Posterior
+from faircrowd.aggregate.weighted_votes import agreement
 from faircrowd.audit.workers.worker_counts import label_counts
 from faircrowd.engines import LocalEngine
 from faircrowd.fair.gap import gap_of

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from faircrowd.aggregate.kernels.vote_counts import agreement
 from faircrowd.aggregate.posterior import Posterior
+from faircrowd.aggregate.weighted_votes import agreement
 from faircrowd.engines import LocalEngine
 from faircrowd.storage.mapped_arrays import release
 from faircrowd.votes import Vocabulary, VoteTable

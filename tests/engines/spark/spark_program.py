@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from faircrowd import DawidSkene, FairCrowd
-from faircrowd.aggregate.em import watch_rounds
 from faircrowd.engines import spark_session
 from faircrowd.engines.spark.votes import spark_votes
 
@@ -31,8 +30,8 @@ def main(url: str, source: str, result: str) -> None:
     }
     session: Any = spark_session(url, **({} if url.startswith("sc://") else cluster))
     votes = spark_votes(session.read.parquet(source), sensitive_features="group", partitions=4)
-    with watch_rounds(lambda *_: print("round", flush=True)):  # noqa: T201
-        fair = FairCrowd(DawidSkene(by_group=True, n_iter=5, tol=-1), epsilon=0.05).fit(votes)
+    fair = FairCrowd(DawidSkene(by_group=True, n_iter=5, tol=-1), epsilon=0.05)
+    fair.fit(votes, on_round=lambda *_: print("round", flush=True))  # noqa: T201
     model = fair.estimator_
     votes.check(fair.labels_)
     errors, priors = model._model

@@ -11,7 +11,7 @@ from crowds import simulated
 from engines.spark.spark_kernels import even_tasks, number_and_group, times
 from faircrowd import read_votes
 from faircrowd.aggregate.kernels.class_count import classes_token
-from faircrowd.aggregate.kernels.vote_counts import _majority_agreement
+from faircrowd.aggregate.kernels.vote_counts import count_majority_agreement
 from faircrowd.engines.local import LocalEngine
 from faircrowd.engines.spark.blocks import SEVERAL, Named, View, from_stream, pack, pieces
 from faircrowd.engines.spark.packing import _summarise
@@ -48,8 +48,8 @@ def parted() -> list[list[Any]]:
 
 def test_sums_of_partitions_are_those_of_memory() -> None:
     asked = classes_token(TABLE.n_classes), np.ones(TABLE.n_workers), False
-    wanted = LocalEngine(TABLE).reduce(_majority_agreement, *asked)
-    kernel = Named.of(_majority_agreement)
+    wanted = LocalEngine(TABLE).reduce(count_majority_agreement, *asked)
+    kernel = Named.of(count_majority_agreement)
     view = VIEW._replace(with_ids=False, with_gold=False, by_group=False)
     found = [
         batch

@@ -10,8 +10,8 @@ import pytest
 
 from faircrowd import MajorityVote, make_fair, read_votes, simulate_crowd
 from faircrowd.aggregate.kernels.class_count import classes_token
-from faircrowd.aggregate.kernels.vote_counts import _weighted_scores
-from faircrowd.aggregate.spark_posterior import SparkPosterior
+from faircrowd.aggregate.kernels.vote_counts import sum_weights
+from faircrowd.aggregate.posterior import SparkPosterior
 from faircrowd.engines.local import Block
 from faircrowd.engines.spark.blocks import Named
 from faircrowd.errors import InputError
@@ -59,7 +59,7 @@ class Here:
 def problem_of(*, is_log: bool = False, n_classes: int = 2, groups: Any = TABLE.groups) -> SparkProblem:
     classes = TABLE.classes if n_classes == 2 else type(TABLE.classes).of(list(range(n_classes)))
     votes = SimpleNamespace(groups=groups, tasks_per_group=np.bincount(PLAIN.group))
-    steps = ((_weighted_scores, (classes_token(n_classes), WEIGHTS)),)
+    steps = ((sum_weights, (classes_token(n_classes), WEIGHTS)),)
     scores = SimpleNamespace(votes=votes, steps=steps, view=SimpleNamespace(by_group=False, with_gold=False))
     problem = SparkProblem(SparkPosterior(classes, scores, is_log, "first"))
     problem.__dict__["_engine"] = Here()
@@ -139,7 +139,7 @@ def test_the_solution_is_that_of_memory() -> None:
 @pytest.mark.parametrize("is_log", [False, True])
 @pytest.mark.parametrize("by_group", [False, True])
 def test_tasks_follow_from_the_steps_of_a_model(is_log: bool, by_group: bool) -> None:
-    first = Named.of(_weighted_scores), (classes_token(2), WEIGHTS)
+    first = Named.of(sum_weights), (classes_token(2), WEIGHTS)
     scoring = _Scoring((first, (Named(__name__, "doubled"), (2.0,))), by_group, is_log, "last")
     block, ids = part(CUT, 50), TABLE.tasks.take(np.arange(CUT, 50))
     votes = np.array([np.bincount(TABLE.label[a:b], minlength=2) for a, b in pairwise(TABLE.offsets[CUT:])])

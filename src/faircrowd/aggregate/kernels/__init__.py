@@ -1,1 +1,1 @@
-"""Compiled loops over blocks of votes."""
+"""Compiled loops over blocks of votes; each is a pure function of a block of whole tasks and of parameters."""

@@ -1,7 +1,7 @@
 """Kernels of GLAD: abilities of workers times ease of tasks.
 
-A vote of worker r on task i is right with probability sigma(x), x = alpha_r * exp(beta_i), and any other
-class with equal shares of the rest. With s(x) = log(1 + exp(x)), its log-probability is x - s(x) where the
+A vote of worker r on task i is right with probability sigma(x), x = alpha_r * exp(beta_i); a wrong vote is equally
+likely to be any other class. With s(x) = log(1 + exp(x)), the log-probability of the vote is x - s(x) where the true
 class is the vote's, and -s(x) - log(K - 1) where it is not.
 """
 
@@ -9,8 +9,10 @@ import math
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
-from faircrowd.aggregate.kernels.class_count import width
+from faircrowd.aggregate.kernels.class_count import ClassesToken, class_count
+from faircrowd.engines import Block
 
 __all__ = ["ability_and_ease", "glad_scores"]
 
@@ -21,9 +23,16 @@ def _softplus(x: float) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def glad_scores(block, token, alphas, betas, log_priors, unit):  # type: ignore[no-untyped-def]
-    """Emit the log joint probability of a task's votes and each class; terms are rounded to multiples of ``unit``."""
-    K = width(token)
+def glad_scores(
+    block: Block,
+    token: ClassesToken,
+    alphas: NDArray[np.float64],
+    betas: NDArray[np.float64],
+    log_priors: NDArray[np.float64],
+    unit: float,
+) -> NDArray[np.float64]:
+    """Return the log joint probability of each task's votes and each class; terms are multiples of ``unit``."""
+    K = class_count(token)
     first, offsets, worker, label, _, _ = block
     others = math.log(max(K - 1, 1))
     scores = np.empty((offsets.size - 1, K))
@@ -42,10 +51,16 @@ def glad_scores(block, token, alphas, betas, log_priors, unit):  # type: ignore[
 
 
 @numba.njit(cache=True, nogil=True)
-def ability_and_ease(block, posterior, alphas, betas):  # type: ignore[no-untyped-def]
+def ability_and_ease(
+    block: Block,
+    posterior: NDArray[np.float64],
+    alphas: NDArray[np.float64],
+    betas: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the expected log-likelihood of a block (up to a constant) and its gradients.
 
-    ``posterior[i, k]`` is that of task i; the gradients are by worker (all) and by task (of the block).
+    ``posterior[i, k]`` is the probability of class k for task i; the gradients are with respect to the abilities of all
+    workers and to the log-eases of the block's tasks.
     """
     first, offsets, worker, label, _, _ = block
     value = np.zeros(1)

@@ -1,30 +1,35 @@
-"""Kernels of the confusion-matrix models: Dawid-Skene, one-coin, Bayes.
+"""Kernels of the models with confusion matrices: Dawid-Skene, one-coin, Bayes.
 
 Notation of this module: K classes, W workers, G groups (1 without groups). ``cells`` number the pairs of a worker and
 a group, cell = worker * G + group. ``log_errors[cell * K + label, true]`` is the logarithm of the probability
 that the worker answers ``label`` where the true class is ``true``; ``log_priors[group, true]`` that of the
-class. ``token`` stands for K (see :mod:`faircrowd.aggregate.kernels.class_count`). Posterior mass is counted in whole
-units, ``cell_unit`` of them to a vote and ``prior_unit`` to a task (see :mod:`faircrowd.exact.sums`).
+class. ``token`` stands for K (see :mod:`faircrowd.aggregate.kernels.class_count`). Probabilities are counted in integer
+units: ``cell_unit`` of them make one vote, ``prior_unit`` make one task (see :mod:`faircrowd.exact.sums`).
 """
 
 import math
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
-from faircrowd.aggregate.kernels.class_count import width
+from faircrowd.aggregate.kernels.class_count import ClassesToken, class_count
+from faircrowd.engines import Block
 from faircrowd.exact.sums import add_log_likelihood
+from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["expected_counts", "joint_scores", "share_counts"]
 
 
 @numba.njit(cache=True, nogil=True)
-def joint_scores(block, token, log_errors, log_priors):  # type: ignore[no-untyped-def]
-    """Emit the log joint probability of a task's votes and each class.
+def joint_scores(
+    block: Block, token: ClassesToken, log_errors: NDArray[np.float64], log_priors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the log joint probability of each task's votes and each class.
 
-    A known true label leaves its class alone possible.
+    Where the true label is known, all other classes have probability zero.
     """
-    K = width(token)
+    K = class_count(token)
     _, offsets, worker, label, group, gold = block
     n_groups = log_priors.shape[0]
     scores = np.empty((offsets.size - 1, K))
@@ -38,12 +43,19 @@ def joint_scores(block, token, log_errors, log_priors):  # type: ignore[no-untyp
 
 
 @numba.njit(cache=True, nogil=True)
-def expected_counts(block, token, log_errors, log_priors, cell_unit, prior_unit):  # type: ignore[no-untyped-def]
+def expected_counts(
+    block: Block,
+    token: ClassesToken,
+    log_errors: NDArray[np.float64],
+    log_priors: NDArray[np.float64],
+    cell_unit: float,
+    prior_unit: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Sum the expected counts of (cell, label, true class) and (group, true class) under the posterior.
 
-    Also the log-likelihood of the votes (and of the true labels, where they are known), as limbs.
+    The third array is the log-likelihood of the votes (and of the true labels, where they are known), as limbs.
     """
-    K = width(token)
+    K = class_count(token)
     _, offsets, worker, label, group, gold = block
     n_groups = log_priors.shape[0]
     counts = np.zeros(log_errors.shape, np.int64)
@@ -75,12 +87,20 @@ def expected_counts(block, token, log_errors, log_priors, cell_unit, prior_unit)
 
 
 @numba.njit(cache=True, nogil=True)
-def share_counts(block, token, only_gold, n_cells, n_groups, cell_unit, prior_unit):  # type: ignore[no-untyped-def]
+def share_counts(
+    block: Block,
+    token: ClassesToken,
+    only_gold: bool,
+    n_cells: int,
+    n_groups: int,
+    cell_unit: float,
+    prior_unit: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sum the same counts where the posterior of a task is its known label, or else its shares of votes.
 
-    With ``only_gold``, tasks whose true label is not known do not count.
+    With ``only_gold``, tasks whose true label is not known are left out.
     """
-    K = width(token)
+    K = class_count(token)
     _, offsets, worker, label, group, gold = block
     counts = np.zeros((n_cells * K, K), np.int64)
     priors = np.zeros((n_groups, K), np.int64)
@@ -102,13 +122,24 @@ def share_counts(block, token, only_gold, n_cells, n_groups, cell_unit, prior_un
 
 
 @numba.njit(cache=True, nogil=True)
-def _at(values, t, otherwise):  # type: ignore[no-untyped-def]
+def _at(values: Codes, t: int, otherwise: int) -> np.int32:
     return values[t] if values.size else np.int32(otherwise)
 
 
 @numba.njit(cache=True, nogil=True)
-def _score(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, score):  # type: ignore[no-untyped-def]
-    K = width(token)
+def _score(
+    start: int,
+    stop: int,
+    worker: Codes,
+    label: Codes,
+    g: np.int32,
+    n_groups: int,
+    token: ClassesToken,
+    log_errors: NDArray[np.float64],
+    log_priors: NDArray[np.float64],
+    score: NDArray[np.float64],
+) -> None:
+    K = class_count(token)
     for k in range(K):
         score[k] = log_priors[g, k]
     for i in range(start, stop):
@@ -118,8 +149,21 @@ def _score(start, stop, worker, label, g, n_groups, token, log_errors, log_prior
 
 
 @numba.njit(cache=True, nogil=True)
-def _count(start, stop, worker, label, g, token, posterior, cell_unit, prior_unit, mass, counts, priors):  # type: ignore[no-untyped-def]
-    K = width(token)
+def _count(
+    start: int,
+    stop: int,
+    worker: Codes,
+    label: Codes,
+    g: np.int32,
+    token: ClassesToken,
+    posterior: NDArray[np.float64],
+    cell_unit: float,
+    prior_unit: float,
+    mass: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    priors: NDArray[np.int64],
+) -> None:
+    K = class_count(token)
     n_groups = priors.shape[0]
     for k in range(K):
         mass[k] = np.int64(posterior[k] * cell_unit + 0.5)

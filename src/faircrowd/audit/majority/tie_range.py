@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from faircrowd.aggregate.kernels.vote_counts import weigh
 from faircrowd.aggregate.posterior import choose
+from faircrowd.aggregate.weighted_votes import weigh
 from faircrowd.audit.workers.worker_counts import groups_in
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError

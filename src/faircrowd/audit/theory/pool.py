@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.confusion_aggregator import ConfusionAggregator
+from faircrowd.aggregate.confusion import ConfusionAggregator
 from faircrowd.aggregate.one_coin import OneCoinDawidSkene
 from faircrowd.audit.theory.crowds import as_priors
 from faircrowd.audit.workers.worker_counts import groups_in, model_confusion
@@ -110,7 +110,7 @@ def _estimated(model: Aggregator) -> Pool:
     """
     if not isinstance(model, ConfusionAggregator):
         raise OptionError(f"Skills cannot be had from {type(model).__name__}; fit OneCoinDawidSkene or DawidSkene.")
-    votes, posterior = model.votes_, model.posterior_.values
+    votes, posterior = model.votes_, model.posterior_.in_memory().values
     group, groups = groups_in(votes)
     if votes.n_classes != 2:
         raise InputError(f"A plan is worked out for two classes; these votes have {votes.n_classes}.")

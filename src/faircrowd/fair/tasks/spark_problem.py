@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.posterior import choose, log_odds, probabilities
-from faircrowd.aggregate.spark_posterior import SparkPosterior
+from faircrowd.aggregate.posterior import SparkPosterior, choose, log_odds, probabilities
 from faircrowd.engines import votes_of
 from faircrowd.engines.local import Block
 from faircrowd.errors import InputError
@@ -198,7 +197,7 @@ def apply_rule(
     votes = votes_of(data, sensitive_features)
     if votes.groups is None:
         raise InputError("The rule goes by group; give sensitive_features for these tasks.")
-    posterior: Any = model._predicted(votes, None)
+    posterior: Any = model.posterior_of(votes)
     return rule.predict_problem(SparkProblem(posterior), unknown)
 
 

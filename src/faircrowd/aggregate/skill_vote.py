@@ -1,4 +1,4 @@
-"""Votes weighed by estimated skill: Wawa, zero-based skill, gold majority."""
+"""Majority votes weighted by estimated skills: Wawa, zero-based skill, gold majority."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_count, check_number
-from faircrowd.aggregate.base import Aggregator, by_workers, of_shape
-from faircrowd.aggregate.kernels.vote_counts import agreement, gold_agreement, majority_agreement, weigh
-from faircrowd.aggregate.posterior import Posterior, choose
-from faircrowd.engines import LocalEngine, engine_of, local_votes, votes_of
+from faircrowd._types import ByTask, TableLike
+from faircrowd.aggregate.base import Aggregator, State, by_workers, of_shape
+from faircrowd.aggregate.posterior import TaskPosterior, choose, make_posterior
+from faircrowd.aggregate.weighted_votes import agreement, gold_agreement, majority_agreement, weigh
+from faircrowd.engines import LocalEngine, engine_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.groups import gold_pairs
 
@@ -18,9 +19,8 @@ __all__ = ["GoldMajorityVote", "Wawa", "ZeroBasedSkill"]
 
 
 class _SkillVote(Aggregator):
-    """Majority vote weighed by skills that a subclass estimates; NaN stands for a skill that is not known."""
+    """A majority vote weighted by skills that a subclass estimates; NaN stands for a skill that is not known."""
 
-    _in_spark = True
     _skills: NDArray[np.float64]
 
     @property
@@ -32,25 +32,25 @@ class _SkillVote(Aggregator):
 
     def _finish(self, votes: VoteTable, skills: NDArray[np.float64], engine: LocalEngine) -> Self:
         self._skills = skills
-        return self._store(votes, self._weighed(engine, votes, skills))
+        return self._store(votes, self._weighted(engine, votes, skills))
 
-    def _weighed(self, engine: LocalEngine, votes: VoteTable, skills: NDArray[np.float64]) -> Posterior:
+    def _weighted(self, engine: LocalEngine, votes: VoteTable, skills: NDArray[np.float64]) -> TaskPosterior:
         known = skills[~np.isnan(skills)]
         average = known.mean() if known.size else 1.0
         scores = weigh(engine, votes, np.where(np.isnan(skills), average, skills))
-        return Posterior.of(votes, scores, is_log=False, ties=self.ties)
+        return make_posterior(votes, scores, is_log=False, ties=self.ties)
 
-    def _learned(self) -> dict[str, Any]:
+    def _state(self) -> State:
         return {"skills": self._skills}
 
-    def _recall(self, learned: dict[str, Any]) -> None:
-        self._skills = of_shape(learned, "skills", self.votes_.n_workers)
+    def _set_state(self, state: State) -> None:
+        self._skills = of_shape(state, "skills", self.votes_.n_workers)
 
-    def _predict(self, votes: VoteTable) -> Posterior:
+    def _predict(self, votes: VoteTable) -> TaskPosterior:
         fitted = self.votes_
         votes = by_workers(votes, fitted.workers)
-        # As in crowd-kit, labels_ and probas_ of these three are those of the votes seen last.
-        self._posterior = self._weighed(engine_of(votes), votes, np.append(self._skills, np.nan))
+        # As in crowd-kit, labels_ and probas_ of these three models are those of the votes seen last.
+        self._posterior = self._weighted(engine_of(votes), votes, np.append(self._skills, np.nan))
         return self._posterior
 
 
@@ -60,7 +60,7 @@ def _share(agree: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.flo
 
 @dataclass(eq=False)
 class Wawa(_SkillVote):
-    """Worker agreement with aggregate: a majority vote weighed by each worker's agreement with the majority.
+    """Worker agreement with aggregate: a majority vote weighted by each worker's agreement with the majority.
 
     Parameters
     ----------
@@ -85,10 +85,10 @@ class Wawa(_SkillVote):
 
     ties: str = "first"
 
-    def fit(self, data: Any, *, sensitive_features: Any = None) -> Self:
+    def fit(self, data: TableLike | VoteTable, *, sensitive_features: ByTask | None = None) -> Self:
         """Estimate the skills from votes, and label the votes with them."""
         self._begin()
-        votes = votes_of(data, sensitive_features)
+        votes = self._read(data, sensitive_features)
         engine = engine_of(votes)
         skills = _share(*majority_agreement(engine, votes, np.ones(votes.n_workers), self.ties))
         return self._finish(votes, skills, engine)
@@ -96,7 +96,7 @@ class Wawa(_SkillVote):
 
 @dataclass(eq=False)
 class ZeroBasedSkill(_SkillVote):
-    """A weighted majority whose weights move, round by round, towards each worker's agreement with it.
+    """A weighted majority vote whose weights move, round by round, towards each worker's agreement with it.
 
     Parameters
     ----------
@@ -105,8 +105,9 @@ class ZeroBasedSkill(_SkillVote):
     lr_init : float
         The first learning rate.
     lr_steps_to_reduce : int
-        After so many rounds the learning rate is multiplied by ``lr_reduce_factor``.
+        Number of rounds after which the learning rate is multiplied by ``lr_reduce_factor``, again and again.
     lr_reduce_factor : float
+        See ``lr_steps_to_reduce``.
     eps : float
         The weights start at 1 / (number of classes) + eps.
     ties : {"first", "last"}
@@ -125,7 +126,7 @@ class ZeroBasedSkill(_SkillVote):
     eps: float = 1e-5
     ties: str = "first"
 
-    def fit(self, data: Any, *, sensitive_features: Any = None) -> Self:
+    def fit(self, data: TableLike | VoteTable, *, sensitive_features: ByTask | None = None) -> Self:
         """Estimate the skills from votes, and label the votes with them."""
         self._begin()
         rounds = check_count("n_iter", self.n_iter)
@@ -133,7 +134,7 @@ class ZeroBasedSkill(_SkillVote):
         rate = check_number("lr_init", self.lr_init, low=0, high=1)
         factor = check_number("lr_reduce_factor", self.lr_reduce_factor, low=0, high=1)
         eps = check_number("eps", self.eps, low=0, high=LARGEST)
-        votes = local_votes(data, sensitive_features, method="ZeroBasedSkill")
+        votes = self._read(data, sensitive_features)
         engine = LocalEngine(votes)
         skills = np.full(votes.n_workers, 1 / max(votes.n_classes, 1) + eps)
         labels = None
@@ -150,9 +151,9 @@ class ZeroBasedSkill(_SkillVote):
 
 @dataclass(eq=False)
 class GoldMajorityVote(_SkillVote):
-    """A majority vote weighed by each worker's accuracy on tasks whose true label is known.
+    """A majority vote weighted by each worker's accuracy on tasks whose true label is known.
 
-    Workers without a vote on such a task weigh as the average of those with one.
+    Workers without a vote on such a task have the average weight of those with one.
 
     Parameters
     ----------
@@ -180,10 +181,12 @@ class GoldMajorityVote(_SkillVote):
 
     ties: str = "first"
 
-    def fit(self, data: Any, true_labels: Any, *, sensitive_features: Any = None) -> Self:
+    def fit(
+        self, data: TableLike | VoteTable, true_labels: ByTask, *, sensitive_features: ByTask | None = None
+    ) -> Self:
         """Estimate the skills from the known labels, and label the votes with them."""
         self._begin()
-        votes = local_votes(data, sensitive_features, method="GoldMajorityVote")
+        votes = self._read(data, sensitive_features)
         task, label, classes = gold_pairs(votes, true_labels)
         votes = votes.with_classes(classes) if len(classes) > votes.n_classes else votes
         skills = _share(*gold_agreement(votes, task, label, len(classes)))
