@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from narwhals.typing import IntoFrame, IntoSeries
 from numpy.typing import ArrayLike
 
-__all__ = ["ByTask", "FrameLike", "PathOrText", "TableLike", "ValuesLike"]
+__all__ = ["ByTask", "ColumnsLike", "FrameLike", "PathOrText", "TableLike", "ValuesLike"]
 
 PathOrText: TypeAlias = str | PathLike[str]
 """The path of a file."""
@@ -26,3 +26,6 @@ ValuesLike: TypeAlias = IntoSeries | ArrayLike
 
 ByTask: TypeAlias = IntoSeries | IntoFrame | Mapping[Any, Any] | ArrayLike | PathOrText
 """Something known about tasks: by id (a Series, a dict, a frame, a file), by position, or the name of a column."""
+
+ColumnsLike: TypeAlias = IntoSeries | IntoFrame | Mapping[Any, Any] | ArrayLike
+"""One or several columns in the order of the rows: a Series, an array, a list, a frame, or a dict of columns."""
