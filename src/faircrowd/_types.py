@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from narwhals.typing import IntoFrame, IntoSeries
 from numpy.typing import ArrayLike
 
-__all__ = ["ByTask", "FrameLike", "NumbersById", "PathOrText", "TableLike", "ValuesLike"]
+__all__ = ["ByTask", "ColumnsLike", "FrameLike", "NumbersById", "PathOrText", "TableLike", "ValuesLike"]
 
 PathOrText: TypeAlias = str | PathLike[str]
 """The path of a file."""
@@ -29,3 +29,6 @@ ByTask: TypeAlias = IntoSeries | IntoFrame | Mapping[Any, Any] | ArrayLike | Pat
 
 NumbersById: TypeAlias = IntoSeries | IntoFrame | Mapping[Any, float]
 """A number for each of some workers, tasks or labels: a Series, a dict or a frame."""
+
+ColumnsLike: TypeAlias = IntoSeries | IntoFrame | Mapping[Any, Any] | ArrayLike
+"""One or several columns in the order of the rows: a Series, an array, a list, a frame, or a dict of columns."""

@@ -9,8 +9,8 @@ import pytest
 
 from faircrowd import read_votes, simulate_crowd
 from faircrowd.audit import bootstrap
-from faircrowd.audit.bootstrap import _interval, _replicate, bootstrap_counts, bootstrap_gap
-from faircrowd.audit.intervals import gap_interval
+from faircrowd.audit.bootstrap import _interval, _replicate, bootstrap_gap
+from faircrowd.audit.intervals import GapInterval, gap_interval
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError, OptionError
 from faircrowd.votes import VoteTable
@@ -42,6 +42,13 @@ def leaning(rng: np.random.Generator, n_tasks: int, n_workers: int, each: int, e
 def frame_of(worker: np.ndarray, label: np.ndarray) -> pd.DataFrame:
     tasks = np.repeat(np.arange(len(worker)), worker.shape[1])
     return pd.DataFrame({"task": tasks, "worker": worker.ravel(), "label": label.ravel().astype(int)})
+
+
+def over_tasks(counts: Any, replicates: int = 2000) -> GapInterval:
+    """Return the interval if workers have no weights: only tasks are drawn."""
+    table = np.array(counts, dtype=float)
+    masses = np.broadcast_to(table, (replicates, *table.shape))
+    return _interval(table, masses, 0.95, np.random.default_rng(0), "tasks only")
 
 
 def test_the_same_for_any_order_of_rows_and_any_seed_repeats() -> None:
@@ -136,22 +143,22 @@ def test_coverage_over_tasks(rates: tuple[float, float]) -> None:
     held = []
     for _ in range(4 * REPEATS):
         ones = rng.binomial(sizes, rates)
-        found = bootstrap_counts(np.stack([sizes - ones, ones], axis=1), replicates=300)
+        found = over_tasks(np.stack([sizes - ones, ones], axis=1), replicates=300)
         held.append(found.low <= abs(rates[0] - rates[1]) <= found.high)
     assert np.mean(held) > 0.92
 
 
 def test_over_tasks_it_agrees_with_the_closed_form() -> None:
     counts = [[300, 500, 200], [250, 500, 250]]
-    bootstrap, closed = bootstrap_counts(counts, replicates=5000), gap_interval(counts)
+    bootstrap, closed = over_tasks(counts, replicates=5000), gap_interval(counts)
     assert bootstrap.gap == closed.gap
     assert bootstrap.high == pytest.approx(closed.high, abs=0.01)
     assert bootstrap.low == pytest.approx(closed.low, abs=0.01)
 
 
 def test_a_rate_of_zero_is_not_certain() -> None:
-    assert bootstrap_counts([[5, 0], [9, 0]]).high > 0.1
-    assert bootstrap_counts([[5_000, 0], [9_000, 0]]).high < 0.01
+    assert over_tasks([[5, 0], [9, 0]]).high > 0.1
+    assert over_tasks([[5_000, 0], [9_000, 0]]).high < 0.01
 
 
 def test_bad_input() -> None:
@@ -164,54 +171,50 @@ def test_bad_input() -> None:
     for wrong in ({"ties": "random"}, {"replicates": 0}, {"confidence": 1.0}, {"random_state": -1}):
         with pytest.raises(OptionError, match=next(iter(wrong))):
             bootstrap_gap(votes, **wrong)
-    with pytest.raises(InputError, match="whole numbers"):
-        bootstrap_counts([[1.5, 2], [1, 2]])
 
 
 class Fixed:
-    """Stands for a generator: keeps the laws it is given, and draws what it was told to."""
+    """Stands in for a generator: records the probabilities it is given, and draws fixed counts."""
 
     def __init__(self, counts: list) -> None:
         self.counts = np.array(counts)
 
-    def multinomial(self, sizes: np.ndarray, laws: np.ndarray) -> np.ndarray:
-        self.sizes, self.laws = sizes, laws
+    def multinomial(self, sizes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+        self.sizes, self.probabilities = sizes, probabilities
         return self.counts
 
 
 def test_an_interval_by_hand() -> None:
     counts = np.array([[1.0, 3.0], [4.0, 4.0]])
     rng = Fixed([[[2, 2], [4, 4]], [[4, 0], [4, 4]], [[0, 4], [4, 4]], [[2, 2], [2, 6]]])
-    laws = np.array([[[1.0, 3.0], [2.0, 6.0]]] * 4)
-    found = _interval(counts, laws, 0.75, rng, "by hand")
+    masses = np.array([[[1.0, 3.0], [2.0, 6.0]]] * 4)
+    found = _interval(counts, masses, 0.75, rng, "by hand")
     assert rng.sizes.tolist() == [4, 8]
-    assert rng.laws.tolist() == [[[(1 + 0.5) / 5, (3 + 0.5) / 5], [(2 + 0.5) / 9, (6 + 0.5) / 9]]] * 4
+    assert rng.probabilities.tolist() == [[[(1 + 0.5) / 5, (3 + 0.5) / 5], [(2 + 0.5) / 9, (6 + 0.5) / 9]]] * 4
     # Rates of class 0: 1/2, 1, 0, 1/2 (mean 1/2) and 1/2, 1/2, 1/2, 1/4 (mean 7/16).
     errors = sorted([1 / 16, 1 / 2 - 1 / 16, 1 / 2 + 1 / 16, 3 / 16])
     assert (found.gap, found.low, found.high) == (0.25, 0, 0.25 + 1 / 2 + 1 / 16)
-    assert _interval(counts, laws, 0.5, rng, "by hand").high == 0.25 + errors[2]
+    assert _interval(counts, masses, 0.5, rng, "by hand").high == 0.25 + errors[2]
     assert (found.confidence, found.method) == (0.75, "by hand")
-    wide = _interval(np.array([[4.0, 0.0], [0.0, 8.0]]), laws, 0.5, rng, "by hand")
+    wide = _interval(np.array([[4.0, 0.0], [0.0, 8.0]]), masses, 0.5, rng, "by hand")
     assert (wide.gap, wide.low, wide.high) == (1, 1 - errors[2], 1)
 
 
 def test_three_classes_share_the_task_that_is_added() -> None:
     rng = Fixed([[[1, 1, 0], [0, 1, 1]]])
     _interval(np.array([[1.0, 1, 0], [0, 1, 1]]), np.array([[[2.0, 2, 0], [0, 1, 3]]]), 0.9, rng, "")
-    np.testing.assert_allclose(rng.laws, [[[4 / 9, 4 / 9, 1 / 9], [1 / 9, (0.5 + 1 / 3) / 3, (1.5 + 1 / 3) / 3]]])
+    np.testing.assert_allclose(
+        rng.probabilities, [[[4 / 9, 4 / 9, 1 / 9], [1 / 9, (0.5 + 1 / 3) / 3, (1.5 + 1 / 3) / 3]]]
+    )
 
 
 def test_defaults_and_names() -> None:
-    counts = [[3, 4], [5, 1]]
-    found = bootstrap_counts(counts)
-    assert found == bootstrap_counts(counts, replicates=2000, confidence=0.95, random_state=0)
-    assert found.method == "bootstrap of tasks, 2,000 replicates"
     frame = pd.DataFrame({"task": [0, 0, 1, 1], "worker": [0, 1, 0, 2], "label": [0, 1, 1, 1]})
     votes = table_of(frame, pd.Series(["a", "b"]))
     found = bootstrap_gap(votes)
     assert found == bootstrap_gap(votes, ties="first", replicates=2000, confidence=0.95, random_state=0)
     assert found.method == "bootstrap of workers and tasks, 2,000 replicates"
-    assert bootstrap_counts(counts, replicates=1).high >= 0
+    assert over_tasks([[3, 4], [5, 1]], replicates=1).high >= 0
     assert bootstrap_gap(votes, replicates=1).gap == 1
 
 
@@ -227,7 +230,7 @@ def test_replicates_are_drawn_some_at_a_time(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(bootstrap, "LocalEngine", Watched)
     for most, steps in ((1 << 22, [128, 128, 44]), (12 * 100 + 11, [100] * 3), (3, [1] * 300)):
-        monkeypatch.setattr(bootstrap, "_MOST_WEIGHTS", most)
+        monkeypatch.setattr(bootstrap, "_MAX_WEIGHTS_AT_ONCE", most)
         shapes.clear()
         assert bootstrap_gap(votes, replicates=300) == whole
         assert shapes == [(12, n) for n in steps]

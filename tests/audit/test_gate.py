@@ -197,7 +197,9 @@ def test_how_far_needed_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     # Twice, four times, ... 12 tasks: 768 are not enough, 1,536 are.
     few, more = np.array([[6, 6], [6, 7]]), np.array([[6, 6], [7, 9]])
     for most, table, want in ((1536, few, True), (1535, few, False), (10, few, False), (10, more, True)):
-        monkeypatch.setattr(gate, "_MOST", most)  # a hundred times the largest group is looked at in any case
+        monkeypatch.setattr(
+            gate, "_MAX_TASKS_NEEDED", most
+        )  # a hundred times the largest group is looked at in any case
         rates = table[:, 0] / table.sum(axis=1)
         assert (gate._needed(table, float(np.ptp(rates)) + 0.037, 0.95) is not None) == want
 
@@ -214,7 +216,7 @@ def test_where_the_gap_is() -> None:
 
 def test_rows_that_are_refused_are_counted() -> None:
     twice = pd.Series([1] * 16, index=[*range(8)] * 2)
-    with pytest.raises(InputError, match="8 tasks have more than one row of labels: 0, 1, 2, 3, 4 and 3 more; a task"):
+    with pytest.raises(InputError, match="8 tasks have more than one row of labels: 0, 1, 2, 3, 4 and 3 more; give"):
         check_labels(twice, dict.fromkeys(range(8), "a"), epsilon=0.1)
     frame = pd.DataFrame({"task": ["a", None, "b", None], "label": [1, 1, 0, 0]})
     with pytest.raises(InputError, match=r"2 of 4 rows have no task \(the first is row 2\); give every task a label"):

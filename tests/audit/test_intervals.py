@@ -184,10 +184,10 @@ def test_ends_of_several_differences_by_hand() -> None:
 
 def test_counts_are_checked_with_reasons() -> None:
     for table in ([[1, 2]], [1, 2], [[], []], [[[1]], [[2]]]):
-        with pytest.raises(InputError, match="a row for each of at least two groups and a column a class; got"):
+        with pytest.raises(InputError, match="a row for each of at least two groups and a column per class; got"):
             check_counts(table)
     for bad in (["a"], [{}]):
-        with pytest.raises(InputError, match="counts must be numbers: a row a group"):
+        with pytest.raises(InputError, match="counts must be numbers, with one row per group"):
             check_counts([bad, bad])
     for table in ([[0, 0], [1, 2]], [[1, -1], [1, 2]], [[1, np.inf], [1, 2]]):
         with pytest.raises(InputError, match="none negative, and every group with at least one task"):

@@ -14,10 +14,10 @@ from faircrowd.audit.intervals import gap_limits, newcombe, wilson
 from faircrowd.audit.majority.growing_crowd import majority_curve
 from faircrowd.audit.majority.poisson_binomial import poisson_binomial, survival
 from faircrowd.audit.majority.tie_range import tie_range
-from faircrowd.audit.workers.false_discovery import benjamini_hochberg, fisher_tests
 from faircrowd.audit.workers.influence import worker_influence
 from faircrowd.audit.workers.leaning import compare, judge
 from faircrowd.audit.workers.shrinkage import shrunken_gaps
+from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_tests
 from faircrowd.errors import InputError
 from faircrowd.votes.table import VoteTable
 from kept import assert_kept

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faircrowd.audit.planner import CrowdPlan, _obstacle, plan_crowd
-from faircrowd.audit.theory.growth import PlanCurve
-from faircrowd.audit.theory.pool import Pool
+from faircrowd.audit.planner.crowd_plan import CrowdPlan, _obstacle, plan_crowd
+from faircrowd.audit.planner.plan_curve import PlanCurve
+from faircrowd.audit.planner.worker_pool import Pool
 
 CURVE = PlanCurve(
     votes=np.array([1, 2, 3]),

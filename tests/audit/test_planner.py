@@ -236,7 +236,7 @@ def test_skills_estimated_from_votes() -> None:
 
 def test_models_that_cannot_plan_say_why() -> None:
     crowd = fc.simulate_crowd(200, 10, 3, random_state=0)
-    with pytest.raises(OptionError, match="cannot be had from MajorityVote; fit OneCoinDawidSkene"):
+    with pytest.raises(OptionError, match="MajorityVote does not estimate skills; fit OneCoinDawidSkene"):
         plan_crowd(fc.MajorityVote().fit(crowd.votes), delta=0.1)
     with pytest.raises(NotFittedError):
         plan_crowd(fc.DawidSkene(), delta=0.1)
@@ -251,12 +251,12 @@ def test_models_that_cannot_plan_say_why() -> None:
 @pytest.mark.parametrize(
     ("skills", "options", "message"),
     [
-        ([0.8], {}, "Parity compares groups; got skills of '0' alone"),
+        ([0.8], {}, "Parity compares groups; got the skills of '0' only"),
         ([0.8, 1.2], {}, "from 0 to 1; got 0.8, 1.2"),
         ([0.8, float("nan")], {}, "from 0 to 1"),
         (["a", "b"], {}, "must be numbers"),
-        ([[[0.8] * 3] * 2], {}, r"Got shape \(1, 2, 3\)"),
-        ({"a": [0.8], "b": [0.8, 0.7]}, {}, "as many a group"),
+        ([[[0.8] * 3] * 2], {}, r"got shape \(1, 2, 3\)"),
+        ({"a": [0.8], "b": [0.8, 0.7]}, {}, "one per worker and group"),
         ([0.8, 0.7], {"priors": [0.5]}, "each of 2 groups"),
         ([0.8, 0.7], {"priors": 2.0}, "from 0 to 1"),
         ({"a": 0.8, "b": 0.7}, {"priors": {"a": 0.5}}, "priors lack group 'b'; the groups are 'a', 'b'"),

@@ -132,7 +132,7 @@ def test_rounds_that_can_never_end() -> None:
 
 def test_truths_that_still_move_are_not_settled() -> None:
     crowd = simulated(400, seed=1)
-    with pytest.warns(ConvergenceWarning, match="within epsilon, but the truths still move"):
+    with pytest.warns(ConvergenceWarning, match="within epsilon, but the truths still change"):
         model = FairTD(0.9, n_iter=3, tol=0.0).fit(crowd.votes, sensitive_features=crowd.groups)
     assert not model.converged_
     assert model.outcome_.gap <= 0.9

@@ -117,7 +117,7 @@ def test_bad_input(make) -> None:
         make().fit(crowd.votes)
     with pytest.raises(InputError, match="all tasks are of group"):
         make().fit(crowd.votes, sensitive_features=crowd.groups * 0)
-    with pytest.raises(InputError, match="is for two groups, and there are 3"):
+    with pytest.raises(InputError, match="is for two groups, but there are 3"):
         make().fit(crowd.votes, sensitive_features=crowd.groups.where(crowd.groups.index > 9, 2))
     for options in ({"epsilon": -0.1}, {"epsilon": 2}, {"random_state": -1}):
         with pytest.raises(OptionError, match=next(iter(options))):
@@ -130,7 +130,7 @@ def test_two_classes_only(make, n_classes: int) -> None:
     crowd = simulated(60, n_classes=3)
     votes = crowd.votes[crowd.votes["label"] < n_classes]
     groups = crowd.groups[crowd.groups.index.isin(votes["task"])]
-    with pytest.raises(InputError, match=f"is for two classes, and there are {n_classes}.*FairCrowd takes any number"):
+    with pytest.raises(InputError, match=f"is for two classes, but there are {n_classes}.*FairCrowd takes any number"):
         make().fit(votes, sensitive_features=groups)
 
 

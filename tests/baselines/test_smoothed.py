@@ -9,9 +9,13 @@ from sklearn.model_selection import train_test_split
 import faircrowd as fc
 from baselines.crowds import crowd_judgement, simulated, two
 from faircrowd.baselines import SmoothedFairCrowd
-from faircrowd.baselines.soft_dual import soft_dual, soft_prices
-from faircrowd.baselines.spread_posterior import spread_by_rank, spread_by_value
-from faircrowd.baselines.tie_weights import tie_weights
+from faircrowd.baselines.smoothed_steps import (
+    search_tie_weights,
+    soft_dual,
+    soft_prices,
+    spread_by_rank,
+    spread_by_value,
+)
 from faircrowd.errors import InputError, OptionError
 
 
@@ -62,7 +66,7 @@ def test_sure_posteriors_are_ranked_a_part() -> None:
     ],
 )
 def test_tie_weights_by_hand(sure, tied, beta, expected) -> None:
-    found = tie_weights(np.array(sure), np.array(tied), 0.3, beta, 101)
+    found = search_tie_weights(np.array(sure), np.array(tied), 0.3, beta, 101)
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
@@ -144,9 +148,9 @@ def test_predict_goes_by_the_names_of_classes_and_groups() -> None:
     some = posterior.loc[names == "y", ["yes", "no"]]
     found = rule.predict(some, sensitive_features=names)
     pd.testing.assert_series_equal(found, rule.labels_[names == "y"], check_names=False)
-    with pytest.raises(InputError, match="groups that the fit does not know: 'z'"):
+    with pytest.raises(InputError, match="groups that the fit did not have: 'z'"):
         rule.predict(some, sensitive_features=names.replace("y", "z"))
-    with pytest.raises(InputError, match="are not those of the fit"):
+    with pytest.raises(InputError, match="differ from those of the fit"):
         rule.predict(some.rename(columns={"no": "never"}), sensitive_features=names)
 
 

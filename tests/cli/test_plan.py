@@ -105,7 +105,7 @@ def test_skills_from_votes(crowd: tuple[Path, Path], more: tuple[str, ...], fair
         (("--delta", "0.1", "--skill", "a=.8", "--worker", "w"), "reading and fitting votes go with VOTES"),
         (("VOTES", "--delta", "0.1", "--skill", "a=.8"), "leave out --skill or VOTES"),
         (("VOTES", "--delta", "0.1"), "give --group COLUMN"),
-        (("VOTES", "--delta", "0.1", "--tasks", "TASKS", "--group", "one"), "got skills of 'all' alone"),
+        (("VOTES", "--delta", "0.1", "--tasks", "TASKS", "--group", "one"), "got the skills of 'all' only"),
         (("VOTES", "--delta", "0.1", "--tasks", "TASKS", "--group", "sied"), "sied"),
     ],
 )
@@ -123,4 +123,4 @@ def test_three_classes_are_refused(data_folder: Path, faircrowd: Run) -> None:
     given = ("plan", folder / "votes.csv", "--tasks", folder / "tasks.csv", "--group", "dialect", "--delta", "0.05")
     code, _, err = faircrowd(*given)
     assert code == 2
-    assert "A plan is worked out for two classes; these votes have 3." in err
+    assert "A plan is made for two classes; these votes have 3." in err

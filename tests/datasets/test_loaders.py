@@ -29,7 +29,7 @@ from faircrowd.datasets import (
 from faircrowd.datasets.catalogue import ABOUT
 from faircrowd.datasets.crowd import arrow_tables
 from faircrowd.datasets.download import About, RawFile, find_files, find_home, get_files
-from faircrowd.datasets.published import IDENTITIES
+from faircrowd.datasets.published_files import IDENTITIES
 from faircrowd.errors import FileError, InputError, MissingColumnError, OptionError
 from faircrowd.votes import read_votes, simulate_crowd
 
@@ -71,7 +71,7 @@ def test_crowd_judgement(data_folder: Path) -> None:
     assert crowd.votes.columns.tolist() == ["task", "worker", "label"]
     assert crowd.votes.nunique().to_dict() == {"task": 1000, "worker": 400, "label": 2}
     assert crowd.votes.groupby("task").size().unique().tolist() == [20]
-    assert crowd.aside == {"rows of MTURK_RACE.csv that are no task": 1}
+    assert crowd.aside == {"rows of MTURK_RACE.csv that are not a task": 1}
     assert (crowd.groups.name, crowd.truth.name, crowd.groups.index.name) == ("black", "truth", "task")
     share = crowd.votes.groupby("task")["label"].mean()
     assert (share == 0.5).mean() == 0.042
@@ -114,7 +114,7 @@ def test_crowd_judgement_counts_what_is_missing(tmp_path: Path) -> None:
     assert crowd.groups.to_dict() == {5: 1, 6: 0}
     assert crowd.truth.to_dict() == {5: 1, 6: 0}
     assert crowd.aside == {
-        "rows of MTURK_RACE.csv that are no task": 2,  # id, 99
+        "rows of MTURK_RACE.csv that are not a task": 2,  # id, 99
         "votes without a label": 3,  # of 8, whose truth is not known
         "tasks without votes": 2,  # 8, 9
         "tasks without a group": 1,  # 7
@@ -487,7 +487,9 @@ def test_a_download_with_another_checksum_is_refused(server: Server, tmp_path: P
     (served / "a.csv").write_bytes(b"x\n1\n")
     (served / "b.csv").write_bytes(b"something else")
     tiny = about({"a.csv": b"x\n1\n", "b.csv": b"y\n2\n", "c.csv": b"z\n3\n"}, base)
-    with pytest.raises(FileError, match=r"tiny lacks b.csv, c.csv \(what 127.0.0.1:\d+ sent for b.csv has another SHA"):
+    with pytest.raises(
+        FileError, match=r"tiny lacks b.csv, c.csv \(what 127.0.0.1:\d+ sent for b.csv does not have the exp"
+    ):
         get_files(tiny, tmp_path)
     assert sorted(path.name for path in (tmp_path / "tiny").iterdir()) == ["a.csv"]
 

@@ -8,8 +8,8 @@ import pytest
 from fair import optima
 from faircrowd.errors import OptionError
 from faircrowd.exact.hashing import draw
-from faircrowd.fair.program import solve as module
 from faircrowd.fair.objective import f1_gain, make_gain
+from faircrowd.fair.program import solve as module
 from faircrowd.fair.program.atoms import Atoms, Rest, atom_hashes, collect
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.program.rounding import round_counts

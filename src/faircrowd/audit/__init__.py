@@ -1,4 +1,18 @@
-"""Evidence: how labels and workers treat groups, and how sure one can be."""
+"""Evidence: how labels and workers treat groups, and how certain that is.
+
+Public functions are imported here. Where to find them:
+
+- ``metrics/``: gaps and rates by group, fairlearn's metrics for any number of classes;
+- ``strata``: the gap among similar tasks;
+- ``intervals``, ``bootstrap``: how far the gap of the population may be from that of the labels;
+- ``gate``: pass, fail or not enough evidence, for pipelines;
+- ``workers/``: how each worker treats groups, with tests, and their influence on the crowd;
+- ``majority/``: how the votes of workers add up in a majority, and what ties leave open;
+- ``agreement``: Krippendorff's alpha;
+- ``crowd_audit``: all of this for one crowd, as the report shows it;
+- ``theory/``: the paper's theorems as functions;
+- ``planner/``: how many votes per task are needed.
+"""
 
 from faircrowd.audit.agreement import krippendorff_alpha
 from faircrowd.audit.bootstrap import bootstrap_gap
@@ -9,7 +23,7 @@ from faircrowd.audit.majority.bounds import majority_gap_bound, majority_gap_bou
 from faircrowd.audit.majority.majority_gap import majority_rates
 from faircrowd.audit.majority.tie_range import majority_ties
 from faircrowd.audit.metrics.by_group import by_group
-from faircrowd.audit.metrics.differences import (
+from faircrowd.audit.metrics.fairness_metrics import (
     demographic_parity_difference,
     demographic_parity_ratio,
     equal_opportunity_difference,

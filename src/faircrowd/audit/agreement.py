@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.engines import LocalEngine
+from faircrowd.engines import Block, LocalEngine
 from faircrowd.votes import Vocabulary, VoteTable
 
 __all__ = ["Agreement", "krippendorff_alpha"]
@@ -21,20 +21,20 @@ __all__ = ["Agreement", "krippendorff_alpha"]
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Krippendorff's alpha: 1 for full agreement, 0 for what chance gives, negative for less than that.
+    """Krippendorff's alpha: 1 for full agreement, 0 for agreement as by chance, negative for less than that.
 
     Attributes
     ----------
     alpha : float
         Over all tasks. NaN where it is not defined: no task has two votes, or all votes that can be paired are
-        alike, so that chance would give no disagreement either.
+        equal, so that there would be no disagreement by chance either.
     by_group : ndarray, shape (n_groups,)
-        The same within each group, each against its own chance; empty without groups.
+        Alpha within each group, compared with chance in that group; empty without groups.
     groups : Vocabulary or None
     tasks, votes : ndarray of int64, shape (n_groups,)
-        How many tasks with two votes or more, and votes on them, each rests on (of all tasks, without groups).
+        Number of tasks with two votes or more, and of votes on them, in each group (overall, without groups).
     single : int
-        Tasks with one vote, which tell nothing of agreement and are left out.
+        Number of tasks with one vote, which carry no information about agreement and are left out.
     """
 
     alpha: float
@@ -48,8 +48,7 @@ class Agreement:
 def krippendorff_alpha(votes: VoteTable) -> Agreement:
     """Return the agreement of the votes, over all tasks and by group.
 
-    Votes are missing wherever a worker did not vote, which alpha allows for. Counts are whole numbers, so the
-    result does not depend on the order of anything.
+    Workers need not vote on every task. Counts are integers, so the result does not depend on the order of rows.
 
     Examples
     --------
@@ -80,7 +79,7 @@ def krippendorff_alpha(votes: VoteTable) -> Agreement:
 
 
 def _alpha(pairs: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
-    """Return alpha from the ordered pairs of votes that differ, by votes a task, and the votes of each class."""
+    """Return alpha from the ordered pairs of votes that differ, by votes per task, and the votes of each class."""
     total = int(labels.sum())
     chance = float(sum(n * (total - n) for n in labels.tolist()))
     if chance == 0:
@@ -90,8 +89,10 @@ def _alpha(pairs: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def _disagreement(block, n_groups, n_classes, most):  # type: ignore[no-untyped-def]
-    """Count tasks and pairs of differing votes by group and votes a task, and labels that can be paired."""
+def _disagreement(
+    block: Block, n_groups: int, n_classes: int, most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Count tasks and pairs of differing votes by group and votes per task, and labels that can be paired."""
     _, offsets, _, label, group, _ = block
     tasks = np.zeros((n_groups, most + 2), np.int64)
     pairs = np.zeros((n_groups, most + 2), np.int64)

@@ -1,10 +1,11 @@
-"""The audit of a crowd: its workers, how their leanings add up, what ties and chance leave open."""
+"""The audit of a crowd: its workers, how their leanings add up, and how much ties and chance leave open."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from faircrowd._types import ColumnsLike
 from faircrowd.audit.agreement import Agreement, krippendorff_alpha
 from faircrowd.audit.bootstrap import bootstrap_gap
 from faircrowd.audit.intervals import GapInterval, gap_interval
@@ -21,12 +22,12 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["CrowdAudit", "audit_by_truth", "audit_crowd"]
 
-_MOST_WORKERS = 2000
+_MAX_CURVE_WORKERS = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class CrowdAudit:
-    """What the votes say of a crowd.
+    """What the votes show about a crowd.
 
     Attributes
     ----------
@@ -36,15 +37,15 @@ class CrowdAudit:
     ties : TieRange
         The smallest and largest gap of the majority over all ways to break its ties.
     interval : GapInterval
-        Of the labels' gap, tasks drawn at random.
+        For the labels' gap, if tasks are a random sample.
     bootstrap : GapInterval or None
-        Of the majority's gap, tasks and workers drawn at random.
+        For the majority's gap, if tasks and workers are a random sample.
     added_up : CrowdGap or None
-        Two classes: the majority's gap that the workers' own rates imply, and the one that is seen.
+        For two classes: the majority's gap that the workers' own rates imply, and the observed one.
     curve : MajorityCurve or None
-        Two classes: that gap as more of the workers vote on each task.
+        For two classes: that gap as more of the workers vote on each task.
     bound : MajorityBound or None
-        Two classes: on the majority's gap if every worker voted on every task.
+        For two classes: of the majority's gap if every worker voted on every task.
     strata : ConditionalGaps or None
         The labels' gap within strata of a control feature.
     """
@@ -65,13 +66,13 @@ def audit_crowd(
     labels: Codes,
     *,
     truth: Codes | None = None,
-    posterior: Any = None,
-    control: Any = None,
+    posterior: ArrayLike | None = None,
+    control: ColumnsLike | None = None,
     confidence: float = 0.95,
     replicates: int = 0,
     random_state: int = 0,
 ) -> CrowdAudit:
-    """Audit votes and the labels made of them.
+    """Audit votes and the labels made from them.
 
     Parameters
     ----------
@@ -82,13 +83,13 @@ def audit_crowd(
     truth : ndarray of int32, optional
         The true class of each task, negative where it is not known.
     posterior : ndarray, shape (n_tasks, n_classes), optional
-        A model's, to compare workers on tasks of the same class where the truth is not known.
+        Of a model: to compare workers on tasks of the same class where the truth is not known.
     control : ndarray, shape (n_tasks,), optional
-        A feature that may explain a gap; its gap is also given within each value.
+        A feature that may explain a gap; the gap is also given within each of its values.
     confidence : float
         Of the intervals.
     replicates : int
-        Of the bootstrap over tasks and workers; 0 leaves it out.
+        Number of replicates of the bootstrap over tasks and workers; 0 leaves it out.
     random_state : int
 
     Examples
@@ -106,9 +107,9 @@ def audit_crowd(
     if votes.n_classes == 2:
         rates = workers.rates[:, :, 1]
         added_up = crowd_gap(votes, rates)
-        whole = rates[~np.isnan(rates).any(axis=1)][:_MOST_WORKERS]
-        if len(whole):
-            curve, bound = majority_curve(whole), majority_gap_bound(whole)
+        known = rates[~np.isnan(rates).any(axis=1)][:_MAX_CURVE_WORKERS]
+        if len(known):
+            curve, bound = majority_curve(known), majority_gap_bound(known)
     return CrowdAudit(
         workers=workers,
         agreement=krippendorff_alpha(votes),
@@ -126,8 +127,10 @@ def audit_crowd(
     )
 
 
-def audit_by_truth(votes: VoteTable, truth: Codes | None, posterior: Any, confidence: float = 0.95) -> WorkerAudit:
-    """Audit the workers alone: by the truth where some is known, by the posterior where not."""
+def audit_by_truth(
+    votes: VoteTable, truth: Codes | None, posterior: ArrayLike | None, confidence: float = 0.95
+) -> WorkerAudit:
+    """Audit the workers alone: by the truth if it is known for some tasks, otherwise by the posterior."""
     check_groups(groups_in(votes)[1])
     known = None if truth is None else np.where(truth < 0, -1, truth).astype(np.int32)
     by_truth = known is not None and bool((known >= 0).any())

@@ -1,4 +1,4 @@
-"""A verdict on labels for a pipeline: the gap is within epsilon, or beyond it, or it is too early to say."""
+"""A verdict on labels, for pipelines: the gap is within epsilon, above it, or there is not enough evidence."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_confidence, check_number, few
+from faircrowd._types import ByTask
 from faircrowd.audit.intervals import gap_limits
 from faircrowd.errors import InputError
 from faircrowd.fair.tasks.read_posterior import check_groups
@@ -21,13 +22,13 @@ from faircrowd.votes.vocabulary import Codes, as_objects
 
 __all__ = ["Verdict", "check_labels"]
 
-_LABELS = ("label", "agg_label", "answer")
-_MOST = 10**6
+_LABEL_COLUMNS = ("label", "agg_label", "answer")
+_MAX_TASKS_NEEDED = 10**6
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What labels say about the gap of the population that their tasks are from.
+    """What labels show about the gap of the population that their tasks are drawn from.
 
     Attributes
     ----------
@@ -43,10 +44,10 @@ class Verdict:
     counts : dict
         Number of tasks of each group and class.
     reason : str
-        The verdict in a sentence.
+        The verdict as a sentence.
     needed : int or None
-        Without enough evidence: about how many tasks in each group would be enough, if the rates stay as they
-        are; None if the gap is too near to epsilon for any number of use.
+        If there is not enough evidence: about how many tasks per group would be enough if the rates stay as they
+        are; None if the gap is too close to epsilon for any practical number.
     """
 
     status: str
@@ -88,17 +89,17 @@ class Verdict:
         return {**asdict(self), "rates": self.rates}
 
 
-def check_labels(labels: Any, sensitive_features: Any, *, epsilon: float, confidence: float = 0.95) -> Verdict:
-    """Say whether labels keep the gap between groups within epsilon.
+def check_labels(labels: ByTask, sensitive_features: ByTask, *, epsilon: float, confidence: float = 0.95) -> Verdict:
+    """Return whether labels keep the gap between groups within epsilon.
 
     The labels pass if the upper limit of the gap is at most epsilon, and fail if the lower limit is above it. Labels
-    of a population whose gap is beyond epsilon pass with a probability of at most about 1 - confidence; of one
-    whose gap is within epsilon they fail with at most about this probability.
+    of a population whose gap is above epsilon pass with a probability of at most about 1 - confidence; labels of a
+    population whose gap is within epsilon fail with at most about this probability.
 
     Parameters
     ----------
     labels : Series, dict, frame or array-like
-        A label a task: a pandas Series indexed by task, a dict, a frame with a task and a label column, or an array.
+        The label of each task: a Series indexed by task, a dict, a frame with a task and a label column, or an array.
     sensitive_features : Series, dict, frame or array-like
         The group of each task, by its id, or by position for an array. Several columns are intersected.
     epsilon : float
@@ -124,13 +125,13 @@ def check_labels(labels: Any, sensitive_features: Any, *, epsilon: float, confid
     return _verdict(table, value_names(groups), value_names(classes), epsilon, confidence)
 
 
-def _read_labels(labels: Any) -> tuple[Vocabulary, Codes, Vocabulary]:
+def _read_labels(labels: ByTask) -> tuple[Vocabulary, Codes, Vocabulary]:
     """Return the tasks in their order, the code of each label, and the classes."""
     if isinstance(labels, np.ndarray | list):
         key: Any = pa.array(np.arange(len(labels)))
         column: Any = labels if isinstance(labels, np.ndarray) else as_objects(labels)
     else:
-        key, (column, *more) = find_facts(labels, None, None, None, names=_LABELS)
+        key, (column, *more) = find_facts(labels, None, None, None, names=_LABEL_COLUMNS)
         if more:
             raise InputError("Labels must be one column; got several. Name it 'label'.")
     codes, classes = encode(column)
@@ -138,17 +139,17 @@ def _read_labels(labels: Any) -> tuple[Vocabulary, Codes, Vocabulary]:
     if codes.size == 0:
         raise InputError("There is no label to check.")
     for found, what in ((task, "task"), (codes, "label")):
-        lacking = np.flatnonzero(found < 0)
-        if lacking.size:
+        missing = np.flatnonzero(found < 0)
+        if missing.size:
             raise InputError(
-                f"{lacking.size:,} of {found.size:,} rows have no {what} (the first is row {lacking[0] + 1}); "
+                f"{missing.size:,} of {found.size:,} rows have no {what} (the first is row {missing[0] + 1}); "
                 "give every task a label, or leave its row out."
             )
     if len(tasks) < task.size:
         twice = np.flatnonzero(np.bincount(task) > 1)
         raise InputError(
             f"{twice.size:,} tasks have more than one row of labels: {few(tasks.some(twice[:5]), twice.size)}; "
-            "a task has one label."
+            "give one label per task."
         )
     return tasks.take(task), codes, classes
 
@@ -156,15 +157,15 @@ def _read_labels(labels: Any) -> tuple[Vocabulary, Codes, Vocabulary]:
 def _verdict(
     table: NDArray[np.int64], groups: list[str], classes: list[str], epsilon: float, confidence: float
 ) -> Verdict:
-    limits, sure, needed = gap_limits(table, confidence), f"{100 * confidence:g}% confidence", None
+    limits, level, needed = gap_limits(table, confidence), f"{100 * confidence:g}% confidence", None
     if limits.high <= epsilon:
-        status, reason = "pass", f"the gap is at most {limits.high:.4f} with {sure}, within epsilon {epsilon:g}"
+        status, reason = "pass", f"the gap is at most {limits.high:.4f} with {level}, within epsilon {epsilon:g}"
     elif limits.low > epsilon:
-        status, reason = "fail", f"the gap is at least {limits.low:.4f} with {sure}, above epsilon {epsilon:g}"
+        status, reason = "fail", f"the gap is at least {limits.low:.4f} with {level}, above epsilon {epsilon:g}"
     else:
         status, needed = "not enough evidence", _needed(table, epsilon, confidence)
         reason = (
-            f"the gap may be anywhere from {limits.low:.4f} to {limits.high:.4f} ({sure} in each end), and "
+            f"the gap may be anywhere from {limits.low:.4f} to {limits.high:.4f} ({level} in each end), and "
             f"epsilon {epsilon:g} lies between; "
         )
         if needed is None:
@@ -186,7 +187,7 @@ def _verdict(
 
 
 def _needed(table: NDArray[np.int64], epsilon: float, confidence: float) -> int | None:
-    """Return about how many tasks in each group give a verdict, at the rates of the table."""
+    """Return about how many tasks per group are enough for a verdict, at the rates of the table."""
     sizes = table.sum(axis=1)
     rates = table / sizes[:, None]
 
@@ -198,7 +199,7 @@ def _needed(table: NDArray[np.int64], epsilon: float, confidence: float) -> int 
     high = 2 * low
     while not is_clear(high):
         low, high = high, 2 * high
-        if high > max(_MOST, 100 * sizes.max()):
+        if high > max(_MAX_TASKS_NEEDED, 100 * sizes.max()):
             return None
     while high - low > 1:
         middle = (low + high) // 2

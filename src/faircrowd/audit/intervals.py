@@ -1,21 +1,21 @@
 r"""Intervals for rates and for the gap, in closed form.
 
-**What they cover.** The labels at hand are a sample: tasks of a group are independent draws from one law. An interval
-is for the rate (the gap) in the population of such tasks. For these very tasks the gap is known and needs none.
+**What they cover.** The labels at hand are a sample: the tasks of a group are independent draws from one
+distribution. An interval is for the rate (or gap) in the population of such tasks. The gap of these very tasks is known
+and needs no interval.
 
 **The gap.** :math:`\max_j |d_j|` over the differences :math:`d_j` between two groups' rates of a class; with two
-classes one of them will do. Newcombe's interval for each :math:`d_j` gives one for :math:`|d_j|`. The largest upper end
-is an upper end for the gap as it is, without any correction: the interval of the one difference that *is* the gap
-must fail before it can. The largest lower end could fail in any of the m differences and on either side, so its
-error is shared out over them (Bonferroni).
+classes one class is enough. Newcombe's interval for each :math:`d_j` gives one for :math:`|d_j|`. The largest upper end
+is an upper end for the gap without any correction: it can fail only if the interval of the one difference that *is* the
+gap fails. The largest lower end can fail in any of the m differences and in either direction, so its error is divided
+among them (Bonferroni).
 
-**How good it is.** Newcombe's interval is an approximation. By enumeration of all samples, for groups of 10 to 100
+**How accurate it is.** Newcombe's interval is an approximation. By enumeration of all samples, for groups of 10 to 100
 tasks and true gaps up to .3, an end that should fail with probability .05 fails with .04 on average and .08 at worst.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,7 +38,7 @@ class GapInterval:
     ----------
     low, high : float
     gap : float
-        The gap of the sample, which lies inside.
+        The gap of the sample, which lies in the interval.
     confidence : float
     method : str
     """
@@ -51,7 +51,7 @@ class GapInterval:
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Ends:
-    """Return the ends of Wilson's score interval for rates; from 0 to 1 where nothing was seen.
+    """Return the ends of Wilson's score interval for rates; from 0 to 1 where n is 0.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def wilson(successes: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Ends
 def newcombe(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, confidence: float = 0.95) -> Ends:
     """Return the ends of Newcombe's interval (hybrid score, his method 10) for the rate x1 / n1 minus x2 / n2.
 
-    From -1 to 1 where nothing was seen of either.
+    From -1 to 1 where n1 or n2 is 0.
 
     References
     ----------
@@ -84,7 +84,7 @@ def newcombe(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, confide
 
 
 def gap_interval(counts: ArrayLike, confidence: float = 0.95) -> GapInterval:
-    """Return an interval that holds the gap of the population with probability ``confidence``.
+    """Return an interval that contains the gap of the population with probability ``confidence``.
 
     Parameters
     ----------
@@ -94,9 +94,9 @@ def gap_interval(counts: ArrayLike, confidence: float = 0.95) -> GapInterval:
 
     Notes
     -----
-    Half of the error is for the upper end. Of m differences, the one that is the gap can put the lower end too
-    high on one side, the others on two: each side has a share of 1 / (2 m - 1) of the other half. Two classes and
-    two groups have m = 1: this is Newcombe's interval for the difference, folded at 0.
+    Half of the error is for the upper end. Of m differences, the one that is the gap can make the lower end too
+    high in one direction, each of the others in two: each direction has a share of 1 / (2 m - 1) of the other half.
+    Two classes and two groups have m = 1: this is Newcombe's interval for the difference, folded at 0.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def gap_limits(counts: ArrayLike, confidence: float = 0.95) -> GapInterval:
     """Return two limits of the gap, each of which alone holds with probability ``confidence``.
 
     With that probability the gap is at most ``high``; and with that probability it is at least ``low``. This is what a
-    verdict needs that looks at one of them only.
+    verdict needs that looks at only one of them.
     """
     table = check_counts(counts)
     error = 1 - check_confidence("confidence", confidence)
@@ -121,19 +121,21 @@ def gap_limits(counts: ArrayLike, confidence: float = 0.95) -> GapInterval:
 
 
 def check_counts(counts: ArrayLike) -> NDArray[np.float64]:
-    """Return a table of counts, a row a group, or raise."""
+    """Return a table of counts with one row per group, or raise."""
     try:
         table = np.asarray(counts, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("counts must be numbers: a row a group, a column a class.") from None
+        raise InputError("counts must be numbers, with one row per group and one column per class.") from None
     if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 1:
-        raise InputError(f"counts needs a row for each of at least two groups and a column a class; got {table.shape}.")
+        raise InputError(
+            f"counts needs a row for each of at least two groups and a column per class; got {table.shape}."
+        )
     if not np.isfinite(table).all() or (table < 0).any() or (table.sum(axis=1) == 0).any():
         raise InputError("counts must be numbers of tasks: none negative, and every group with at least one task.")
     return table
 
 
-def _floats(*values: ArrayLike) -> Any:
+def _floats(*values: ArrayLike) -> tuple[NDArray[np.float64], ...]:
     return np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values))
 
 
@@ -141,16 +143,18 @@ def _z(tail: float) -> float:
     return float(-ndtri(tail))
 
 
-def _wilson(x: Any, n: Any, z: float) -> Ends:
+def _wilson(x: NDArray[np.float64], n: NDArray[np.float64], z: float) -> Ends:
     seen = np.maximum(n, 1e-300)
     centre = (x + z**2 / 2) / (seen + z**2)
     width = z * np.sqrt(x * (n - x) / seen + z**2 / 4) / (seen + z**2)
-    # At 0 and n one end is exact; rounding must not push it past.
+    # At 0 and n one end is exact; rounding must not move it further.
     low = np.where(x == 0, 0.0, np.maximum(centre - width, 0.0))
     return low, np.where(x == n, 1.0, np.minimum(centre + width, 1.0))
 
 
-def _newcombe(x1: Any, n1: Any, x2: Any, n2: Any, z: float) -> Ends:
+def _newcombe(
+    x1: NDArray[np.float64], n1: NDArray[np.float64], x2: NDArray[np.float64], n2: NDArray[np.float64], z: float
+) -> Ends:
     (low1, high1), (low2, high2) = _wilson(x1, n1, z), _wilson(x2, n2, z)
     p1, p2 = x1 / np.maximum(n1, 1e-300), x2 / np.maximum(n2, 1e-300)
     low = p1 - p2 - np.hypot(p1 - low1, high2 - p2)
@@ -160,7 +164,7 @@ def _newcombe(x1: Any, n1: Any, x2: Any, n2: Any, z: float) -> Ends:
 
 
 def _columns(table: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Return the classes that matter: of two, one is the mirror of the other."""
+    """Return the counts of the classes to compare: of two classes, one is enough, as the other mirrors it."""
     return [table[:, 0]] if table.shape[1] <= 2 else list(table.T)
 
 
@@ -180,5 +184,5 @@ def _interval(
         below, above = _newcombe(x[a], n[a], x[b], n[b], _z(lower_tail))
         low = max(low, float(np.maximum(below, -above).max()))
     gap = gap_of(table / n[:, None])
-    # The gap lies inside but for the rounding of the ends.
+    # The gap lies in the interval except for the rounding of the ends.
     return GapInterval(min(low, gap), min(max(high, gap), 1.0), gap, float(confidence), method)

@@ -1,13 +1,13 @@
-"""Gaps within strata: whether groups are treated alike among tasks that are alike."""
+"""Gaps within strata: whether groups are treated alike among similar tasks."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from faircrowd.audit.metrics.by_group import shown, style_of
-from faircrowd.audit.metrics.columns import cross, read_features, warn_of_order
-from faircrowd.audit.metrics.sample import read_sample, tally
+from faircrowd._types import ColumnsLike, ValuesLike
+from faircrowd.audit.metrics.by_group import column_values, style_of
+from faircrowd.audit.metrics.sample import pair_codes, read_features, read_sample, tally, warn_of_order
 from faircrowd.fair.gap import gap_of
 
 __all__ = ["ConditionalGaps", "conditional_gaps"]
@@ -15,24 +15,24 @@ __all__ = ["ConditionalGaps", "conditional_gaps"]
 
 @dataclass(frozen=True, eq=False)
 class ConditionalGaps:
-    """Gaps between groups within strata, beside the gap over all rows.
+    """Gaps between groups within strata, and the gap over all rows.
 
     Attributes
     ----------
     gap : float
         The demographic-parity gap over all rows.
     mean : float
-        Mean of the gaps within strata, weighted by rows. NaN if no stratum holds two groups.
+        Mean of the gaps within strata, weighted by rows. NaN if no stratum has two groups.
     largest : float
         The largest of them.
     compared : int
-        Rows in strata with two groups or more: the gaps within strata speak of these.
+        Number of rows in strata with two groups or more, which the gaps within strata are about.
     silent : int
-        Rows in strata with one group only, which say nothing about groups.
+        Number of rows in strata with one group only, where groups cannot be compared.
     strata : frame
-        A row a stratum: ``stratum``, ``count``, ``groups`` (how many it holds), ``smallest`` (rows of its smallest
-        group: a gap between few rows is mostly chance), ``gap`` (NaN if it holds one group only), and ``note``:
-        "compared", or "says nothing" of a stratum with one group.
+        One row per stratum: ``stratum``, ``count``, ``groups`` (how many it has), ``smallest`` (rows of its smallest
+        group: a gap between few rows is mostly chance), ``gap`` (NaN if it has one group only), and ``note``:
+        "compared", or "says nothing" for a stratum with one group.
     """
 
     gap: float
@@ -43,12 +43,14 @@ class ConditionalGaps:
     strata: Any
 
 
-def conditional_gaps(y_pred: Any, *, sensitive_features: Any, control_features: Any) -> ConditionalGaps:
+def conditional_gaps(
+    y_pred: ValuesLike, *, sensitive_features: ColumnsLike, control_features: ColumnsLike
+) -> ConditionalGaps:
     """Return the gap between groups within each stratum of the control features.
 
-    Demographic parity speaks of all rows together. Labels that treat groups alike in every stratum can have a large
-    gap, where groups are spread unevenly over strata; and labels without a gap can treat groups differently in
-    every stratum. A stratum that lacks some group compares those it has.
+    Demographic parity is about all rows together. Labels that treat groups alike in every stratum can have a large
+    gap if groups are distributed unevenly over strata, and labels without a gap can treat groups differently in
+    every stratum. In a stratum without rows of some group, the other groups are compared.
 
     Parameters
     ----------
@@ -75,32 +77,32 @@ def conditional_gaps(y_pred: Any, *, sensitive_features: Any, control_features: 
     stratum, strata = read_features(control_features, "control_features", sample.label.size)
     warn_of_order(y_pred, control_features=control_features)
     n_groups, n_classes = len(sample.groups), len(sample.classes)
-    whole = tally((sample.group, n_groups), (sample.label, n_classes))
+    overall = tally((sample.group, n_groups), (sample.label, n_classes))
 
     # Only the pairs of stratum and group that occur are counted; they come sorted, so each stratum is a run.
-    cell, home, _ = cross(stratum, sample.group, n_groups)
+    cell, home, _ = pair_codes(stratum, sample.group, n_groups)
     mass = tally((cell, home.size), (sample.label, n_classes))
     size = mass.sum(axis=1)
     rates = mass / size[:, None]
     first = np.flatnonzero(np.diff(home, prepend=-1))
-    spread = np.maximum.reduceat(rates, first) - np.minimum.reduceat(rates, first)
+    ranges = np.maximum.reduceat(rates, first) - np.minimum.reduceat(rates, first)
     groups = np.bincount(home)
     count = np.bincount(stratum)
-    told = groups > 1
-    gap = np.where(told, spread.max(axis=1), np.nan)
+    compared = groups > 1
+    gap = np.where(compared, ranges.max(axis=1), np.nan)
     columns = {
-        "stratum": shown(strata),
+        "stratum": column_values(strata),
         "count": count,
         "groups": groups,
         "smallest": np.minimum.reduceat(size, first).astype(np.int64),
         "gap": gap,
-        "note": np.where(told, "compared", "says nothing").tolist(),
+        "note": np.where(compared, "compared", "says nothing").tolist(),
     }
     return ConditionalGaps(
-        gap=gap_of(whole / whole.sum(axis=1, keepdims=True)),
-        mean=float(np.average(gap[told], weights=count[told])) if told.any() else float("nan"),
-        largest=float(gap[told].max()) if told.any() else float("nan"),
-        compared=int(count[told].sum()),
-        silent=int(count[~told].sum()),
+        gap=gap_of(overall / overall.sum(axis=1, keepdims=True)),
+        mean=float(np.average(gap[compared], weights=count[compared])) if compared.any() else float("nan"),
+        largest=float(gap[compared].max()) if compared.any() else float("nan"),
+        compared=int(count[compared].sum()),
+        silent=int(count[~compared].sum()),
         strata=style_of(y_pred, sensitive_features, control_features).columns(columns),
     )

@@ -1,6 +1,6 @@
-"""What the exact fair rule is compared with: the paper's Algorithm 1, and the two methods of Li et al. (2020).
+"""Other methods to compare the exact fair rule with: the paper's Algorithm 1, and the two methods of Li et al. (2020).
 
-They stand beside the road: nothing else of faircrowd imports them.
+Only experiments use them; no other part of faircrowd imports them.
 """
 
 from faircrowd.baselines.baseline import Outcome

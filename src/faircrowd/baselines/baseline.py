@@ -1,38 +1,44 @@
-"""What the baselines share: parameters, fitted results, and the record of what was reached."""
+"""What the baselines share: parameters, fitted results, and the record of what the labels reached."""
 
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
+
+from numpy.typing import ArrayLike
 
 from faircrowd._checks import check_number, few
 from faircrowd._params import Parameters
+from faircrowd._types import ByTask, TableLike
 from faircrowd.errors import InputError, NotFittedError
 from faircrowd.fair.estimator import FairCrowd
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.votes import Vocabulary
+from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Baseline", "Outcome", "check_two"]
+__all__ = ["Baseline", "Outcome", "VotesOrPosterior", "check_two"]
+
+VotesOrPosterior: TypeAlias = TableLike | VoteTable | ArrayLike
+"""Votes or, for a method without an aggregator, a posterior."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What labels reached; there is no proof that they are the best, and epsilon may be missed.
+    """What the labels reached. They need not be optimal, and their gap may be above epsilon.
 
     Attributes
     ----------
     epsilon : float
         The gap that was asked for.
     gap, gap_before : float
-        The demographic-parity gap of the labels, and of the aggregator's own.
+        The demographic-parity gap of the labels, and of the aggregator's own labels.
     expected_accuracy, expected_accuracy_before : float
         Mean posterior probability of the labels, by the aggregator's posterior.
     changed : int
-        How many labels differ from the aggregator's own.
+        Number of labels that differ from the aggregator's own.
     converged : bool
-        Whether the method came to its own end: see each method. It does not say that the gap is within epsilon.
+        Whether the method converged, as each method defines it. It does not mean that the gap is within epsilon.
     tasks : int
     """
 
@@ -66,16 +72,16 @@ class Baseline(Parameters, ABC):
     _fitted: Fitted | None = None
 
     @abstractmethod
-    def fit(self, data: Any, *args: Any, **kwargs: Any) -> Self:
+    def fit(self, data: VotesOrPosterior, *args: Any, **kwargs: Any) -> Self:
         """Find labels from votes and the group of each task."""
 
-    def fit_predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
+    def fit_predict(self, data: VotesOrPosterior, *args: Any, **kwargs: Any) -> Any:
         """Fit and return the labels; arguments as for ``fit``."""
         return self.fit(data, *args, **kwargs).labels_
 
     @property
     def labels_(self) -> Any:
-        """A label a task."""
+        """The label of each task."""
         fitted = self._result()
         return fitted.problem.labels(fitted.labels)
 
@@ -100,7 +106,14 @@ class Baseline(Parameters, ABC):
         self._fitted = None
         return check_number("epsilon", self.epsilon, low=0, high=1)
 
-    def _read(self, estimator: Any, data: Any, sensitive_features: Any, args: Any, kwargs: Any) -> Problem:
+    def _read(
+        self,
+        estimator: object,
+        data: VotesOrPosterior,
+        sensitive_features: ByTask | None,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Problem:
         """Aggregate votes (or take a posterior) as ``FairCrowd`` does."""
         self.estimator_ = copy(estimator)
         problem: Problem = self._reader()._problem(data, sensitive_features, args, kwargs)
@@ -133,6 +146,6 @@ def check_two(method: str, what: str, found: Vocabulary) -> None:
     if len(found) != 2:
         names = few(found.some(range(min(5, len(found)))), len(found))
         raise InputError(
-            f"{method} is for two {what}, and there are {len(found):,}: {names}; "
+            f"{method} is for two {what}, but there are {len(found):,}: {names}; "
             "FairCrowd takes any number of groups and classes."
         )

@@ -1,4 +1,4 @@
-"""FairTD (Li et al. 2020): truths, biases and weights of workers, with biases kept that close the gap."""
+"""FairTD (Li et al. 2020): estimate truths, biases and weights of workers, and keep biases that narrow the gap."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_count, check_number, warn
+from faircrowd._types import ByTask
 from faircrowd.aggregate import MajorityVote
-from faircrowd.baselines.baseline import Baseline, check_two
+from faircrowd.baselines.baseline import Baseline, VotesOrPosterior, check_two
 from faircrowd.baselines.fair_td_rounds import Votes, run_rounds
 from faircrowd.errors import ConvergenceWarning, DataWarning, InputError
 from faircrowd.fair.tasks.problem import Problem
@@ -20,32 +21,32 @@ __all__ = ["FairTD"]
 
 @dataclass(eq=False)
 class FairTD(Baseline):
-    """Estimate truths and biases in turn, and keep at random biases that close the gap; two classes, two groups.
+    """Estimate truths and biases in turn, and keep random biases that narrow the gap; two classes, two groups.
 
-    Only workers who voted in both groups take part: the bias of others is unknown in one. A task that none of them
-    voted on gets the majority's label. :mod:`faircrowd.baselines.fair_td_rounds` states the model and the rounds. Nothing
-    promises that they end.
+    Only workers who voted in both groups take part: the bias of others is unknown in one group. A task that none of
+    them voted on gets the majority's label. :mod:`faircrowd.baselines.fair_td_rounds` states the model and the rounds.
+    They need not converge.
 
     Parameters
     ----------
     epsilon : float
         The largest gap allowed.
     n_iter : int
-        Most rounds.
+        Largest number of rounds.
     tol : float
-        Truths have settled if a round moves none of them by more than this.
+        Truths have settled if a round changes none of them by more than this.
     random_state : int
         Seed of the start and of the biases that are kept.
 
     Attributes
     ----------
     labels_
-        A label a task: the second class where the truth is above 1/2.
+        The label of each task: the second class where the truth is above 1/2.
     probas_
-        The truths, cut to [0, 1], as the probability of the second class. (Shares of votes, for tasks that got the
-        majority's label.)
+        The truths, clipped to [0, 1], as the probability of the second class. (Shares of votes, for tasks that got
+        the majority's label.)
     outcome_ : Outcome
-        Measured against the majority vote: its labels are "before", its shares of votes the posterior.
+        Compared with the majority vote: its labels are "before", and its shares of votes are the posterior.
     converged_ : bool
         Whether the gap is within epsilon and the truths have settled. If not, the labels are those of the round with
         the smallest gap.
@@ -68,7 +69,7 @@ class FairTD(Baseline):
     tol: float = 1e-4
     random_state: int = 0
 
-    def fit(self, data: Any, *, sensitive_features: Any = None) -> Self:
+    def fit(self, data: VotesOrPosterior, *, sensitive_features: ByTask | None = None) -> Self:
         """Run the rounds.
 
         Parameters
@@ -81,7 +82,7 @@ class FairTD(Baseline):
         Warns
         -----
         ConvergenceWarning
-            If the rounds ran out first; it says the gap reached.
+            If the rounds ran out first; the message gives the gap reached.
         DataWarning
             If workers voted in one group only, so that their votes were set aside.
         """
@@ -95,7 +96,7 @@ class FairTD(Baseline):
         votes, inside = _taking_part(table, problem)
         self.votes_aside_ = table.n_votes - votes.label.size
         self.tasks_by_majority_ = int((~inside).sum())
-        self._say_aside(table)
+        self._warn_of_votes_set_aside(table)
         state = run_rounds(votes, epsilon + SLACK, n_iter=n_iter, tol=tol, rng=rng)
         self.converged_, self.n_iter_ = state.converged, state.rounds
         labels = problem.own.copy()
@@ -104,15 +105,15 @@ class FairTD(Baseline):
         self._truth[inside, 1] = np.clip(state.truth, 0.0, 1.0)
         self._truth[inside, 0] = 1.0 - self._truth[inside, 1]
         self._store(problem, labels, converged=state.converged)
-        self._say_where(epsilon)
+        self._warn_of_convergence(epsilon)
         return self
 
     @property
     def probas_(self) -> Any:
-        """The truths, cut to [0, 1], as the probability of the second class."""
+        """The truths, clipped to [0, 1], as the probability of the second class."""
         return self._result().problem.frame(self._truth)
 
-    def _say_aside(self, table: VoteTable) -> None:
+    def _warn_of_votes_set_aside(self, table: VoteTable) -> None:
         if self.votes_aside_:
             warn(
                 f"{self.votes_aside_:,} of {table.n_votes:,} votes set aside: their workers voted in one group only; "
@@ -120,11 +121,11 @@ class FairTD(Baseline):
                 DataWarning,
             )
 
-    def _say_where(self, epsilon: float) -> None:
+    def _warn_of_convergence(self, epsilon: float) -> None:
         if self.converged_:
             return
         gap = self.outcome_.gap
-        where = f"above epsilon {epsilon:g}" if gap > epsilon + SLACK else "within epsilon, but the truths still move"
+        where = f"above epsilon {epsilon:g}" if gap > epsilon + SLACK else "within epsilon, but the truths still change"
         warn(
             f"Not converged: the rounds ran out (n_iter={self.n_iter_:,}); the smallest gap reached is {gap:.4f}, "
             f"{where}. Raise epsilon, or n_iter if more rounds still narrow it.",
@@ -138,7 +139,7 @@ def _taking_part(table: VoteTable, problem: Problem) -> tuple[Votes, NDArray[np.
     cells = np.bincount(2 * table.worker.astype(np.int64) + group, minlength=2 * table.n_workers).reshape(-1, 2)
     both = cells.min(axis=1) > 0
     if not both.any():
-        raise InputError("No worker voted in both groups, so that FairTD cannot tell bias from truth; use FairCrowd.")
+        raise InputError("No worker voted in both groups, so FairTD cannot tell bias from truth; use FairCrowd.")
     kept = both[table.worker]
     running = np.concatenate([[0], np.cumsum(kept)])[table.offsets]
     inside = running[1:] > running[:-1]

@@ -1,7 +1,7 @@
-r"""The rounds of FairTD, over sparse votes: each costs one pass over the votes.
+r"""The rounds of FairTD over sparse votes: each is one pass over the votes.
 
 **Model.** Worker w answers :math:`y_{wj} = t_j + b_{wa} + e`, with :math:`t_j` the truth of task j in group a,
-:math:`b_{wa}` the worker's bias there and e noise of variance :math:`s_w^2`. **Round.**
+:math:`b_{wa}` the worker's bias there and e noise of variance :math:`s_w^2`. **A round.**
 
 1. If the gap between the groups' shares of :math:`t_j > 1/2` is above epsilon, draw a worker and group whose bias
    offsets it, with probability proportional to the bias. This bias is kept: for the round it counts as zero.
@@ -10,16 +10,18 @@ r"""The rounds of FairTD, over sparse votes: each costs one pass over the votes.
 4. :math:`s_w^2 = (0.1 + \sum_j (y_{wj} - t_j - b_{wa})^2) / n_w`.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.votes.vocabulary import Codes
+
 __all__ = ["State", "Votes", "run_rounds"]
 
-_PRIOR = 0.1
-_BLOCK = 1024
+_PRIOR_SQUARES = 0.1
+_ROUNDS_PER_CALL = 1024
 
 
 class Votes(NamedTuple):
@@ -33,7 +35,7 @@ class Votes(NamedTuple):
     counts : ndarray, shape (n_workers, 2)
         Number of votes of each worker in each group; none is zero.
     fixed : ndarray, shape (2,)
-        How many further tasks of each group have label 1, whatever the rounds say.
+        Number of further tasks of each group with label 1, which the rounds do not change.
     sizes : ndarray, shape (2,)
         Number of all tasks of each group.
     """
@@ -41,7 +43,7 @@ class Votes(NamedTuple):
     offsets: NDArray[np.int64]
     worker: NDArray[np.int64]
     label: NDArray[np.float64]
-    group: NDArray[np.int32]
+    group: Codes
     counts: NDArray[np.float64]
     fixed: NDArray[np.float64]
     sizes: NDArray[np.float64]
@@ -57,7 +59,7 @@ class State(NamedTuple):
     rounds : int
         Number of rounds that were run.
     converged : bool
-        Whether the last round left the gap within epsilon, and moved no truth by more than the tolerance.
+        Whether the last round left the gap within epsilon, and changed no truth by more than the tolerance.
     """
 
     truth: NDArray[np.float64]
@@ -73,7 +75,7 @@ def run_rounds(votes: Votes, epsilon: float, *, n_iter: int, tol: float, rng: np
     best, least = truth.copy(), np.full(1, np.inf)
     done, converged = 0, False
     while done < n_iter and not converged:
-        draws = rng.random(min(_BLOCK, n_iter - done))
+        draws = rng.random(min(_ROUNDS_PER_CALL, n_iter - done))
         run, converged = _run(*votes, truth, bias, weight, best, least, draws, epsilon, tol)
         done += run
     return State(truth if converged else best, done, bool(converged))
@@ -81,22 +83,23 @@ def run_rounds(votes: Votes, epsilon: float, *, n_iter: int, tol: float, rng: np
 
 @numba.njit(cache=True, nogil=True)
 def _run(
-    offsets: Any,
-    worker: Any,
-    label: Any,
-    group: Any,
-    counts: Any,
-    fixed: Any,
-    sizes: Any,
-    truth: Any,
-    bias: Any,
-    weight: Any,
-    best: Any,
-    least: Any,
-    draws: Any,
+    offsets: NDArray[np.int64],
+    worker: NDArray[np.int64],
+    label: NDArray[np.float64],
+    group: Codes,
+    counts: NDArray[np.float64],
+    fixed: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    truth: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    best: NDArray[np.float64],
+    least: NDArray[np.float64],
+    draws: NDArray[np.float64],
     epsilon: float,
     tol: float,
-) -> Any:
+) -> tuple[int, bool]:
+    """Run one round per draw; return how many were run, and whether they converged."""
     gap = _signed_gap(truth, group, fixed, sizes)
     for i in range(draws.size):
         if abs(gap) > epsilon:
@@ -112,16 +115,19 @@ def _run(
 
 
 @numba.njit(cache=True, nogil=True)
-def _signed_gap(truth: Any, group: Any, fixed: Any, sizes: Any) -> Any:
+def _signed_gap(
+    truth: NDArray[np.float64], group: Codes, fixed: NDArray[np.float64], sizes: NDArray[np.float64]
+) -> float:
     ones = fixed.copy()
     for j in range(truth.size):
         if truth[j] > 0.5:
             ones[group[j]] += 1.0
-    return ones[1] / sizes[1] - ones[0] / sizes[0]
+    gap: float = ones[1] / sizes[1] - ones[0] / sizes[0]
+    return gap
 
 
 @numba.njit(cache=True, nogil=True)
-def _keep_one(bias: Any, gap: float, draw: float) -> None:
+def _keep_one(bias: NDArray[np.float64], gap: float, draw: float) -> None:
     """Set to zero a bias that offsets the gap, drawn with probability proportional to its size."""
     cells = bias.reshape(-1)  # worker by worker, group 0 and group 1
     lift = 1.0 if gap > 0 else -1.0  # a bias of this sign in group 0, of the other in group 1, offsets the gap
@@ -142,9 +148,16 @@ def _keep_one(bias: Any, gap: float, draw: float) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _update(
-    offsets: Any, worker: Any, label: Any, group: Any, counts: Any, truth: Any, bias: Any, weight: Any
+    offsets: NDArray[np.int64],
+    worker: NDArray[np.int64],
+    label: NDArray[np.float64],
+    group: Codes,
+    counts: NDArray[np.float64],
+    truth: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    weight: NDArray[np.float64],
 ) -> float:
-    """Update truths, biases and weights in place; return the largest move of a truth."""
+    """Update truths, biases and weights in place; return the largest change of a truth."""
     sums, squares = np.zeros(counts.shape), np.zeros(counts.shape[0])
     moved = 0.0
     for j in range(truth.size):
@@ -162,9 +175,9 @@ def _update(
             sums[worker[v], a] += rest
             squares[worker[v]] += rest * rest
     for w in range(counts.shape[0]):
-        spread = squares[w]  # less n b^2 a group, it is the sum of (y - t - b)^2
+        residual = squares[w]  # minus n b^2 for each group, it is the sum of (y - t - b)^2
         for a in range(2):
             bias[w, a] = sums[w, a] / counts[w, a]
-            spread -= sums[w, a] * bias[w, a]
-        weight[w] = (counts[w, 0] + counts[w, 1]) / (_PRIOR + max(spread, 0.0))
+            residual -= sums[w, a] * bias[w, a]
+        weight[w] = (counts[w, 0] + counts[w, 1]) / (_PRIOR_SQUARES + max(residual, 0.0))
     return moved

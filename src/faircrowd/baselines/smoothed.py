@@ -1,4 +1,4 @@
-"""``SmoothedFairCrowd``: the paper's Algorithm 1, as printed and as its authors' scripts have it."""
+"""``SmoothedFairCrowd``: the paper's Algorithm 1, as printed and as in its authors' scripts."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, check_count, check_number, few
-from faircrowd.baselines.baseline import Baseline, check_two
-from faircrowd.baselines.soft_dual import SIGNS, soft_prices
-from faircrowd.baselines.spread_posterior import spread_by_rank, spread_by_value
-from faircrowd.baselines.tie_weights import tie_weights
+from faircrowd._types import ByTask
+from faircrowd.baselines.baseline import Baseline, VotesOrPosterior, check_two
+from faircrowd.baselines.smoothed_steps import SIGNS, search_tie_weights, soft_prices, spread_by_rank, spread_by_value
 from faircrowd.errors import InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
 from faircrowd.fair.tasks.problem import Problem
@@ -25,9 +24,9 @@ _TEMPERATURE = {"printed": 1e-4, "published": 1e-3}
 class SmoothedFairCrowd(Baseline):
     """The paper's Algorithm 1: a softened dual, minimised numerically; two groups.
 
-    Posteriors near 0 and 1 are spread (:mod:`~faircrowd.baselines.spread_posterior`), the prices of the classes found
-    (:mod:`~faircrowd.baselines.soft_dual`), and the tie weights searched (:mod:`~faircrowd.baselines.tie_weights`). With
-    more than two classes uniform noise breaks ties instead. It exists to be compared with: it may miss epsilon.
+    Posteriors near 0 and 1 are spread out, the prices of the classes are found, and the tie weights are searched; see
+    :mod:`faircrowd.baselines.smoothed_steps`. With more than two classes, uniform noise breaks ties instead. It is here
+    for comparison: its gap may be above epsilon.
 
     Parameters
     ----------
@@ -38,30 +37,30 @@ class SmoothedFairCrowd(Baseline):
     temperature : float, optional
         The temperature c of the softened maximum; by default 1e-4, and 1e-3 if ``protocol="published"``.
     delta : float
-        A posterior this near to its group's threshold is tied.
+        A posterior this close to its group's threshold is tied.
     width : float
-        Posteriors of at least ``1 - width`` are spread; 0 to leave them.
+        Posteriors of at least ``1 - width`` are spread out; 0 leaves them as they are.
     noise : float
         Width of the noise.
     n_grid : int
-        Number of values tried of each tie weight.
+        Number of values tried for each tie weight.
     protocol : {"printed", "published"}
-        The algorithm as the paper prints it; or what the authors' scripts do instead: a price for each of two
-        classes too, no search of tie weights but noise when labels are chosen, and sure posteriors ranked a group
-        in the fit but over both groups when labels are chosen.
+        The algorithm as the paper prints it, or what the authors' scripts do instead: one price per class even with
+        two classes, noise when labels are chosen in place of tie weights, and posteriors near 1 ranked within each
+        group in the fit but over both groups when labels are chosen.
     random_state : int
-        Seed of noise and draws, which depend on it and on the tasks' ids alone.
+        Seed of noise and draws, which depend only on the seed and the tasks' ids.
 
     Attributes
     ----------
     labels_, probas_
-        A label a task; the aggregator's posterior.
+        The label of each task; the aggregator's posterior.
     outcome_ : Outcome
-        ``converged`` is what SLSQP says of its minimum.
+        ``converged`` is whether SLSQP reports success.
     beta_ : ndarray, shape (n_classes,)
         The price of each class in the second group; in the first it is the opposite.
     omega_ : ndarray, shape (2,), or None
-        The weight of the second class among the tied tasks of each group, where it was searched.
+        The weight of the second class among the tied tasks of each group, if it was searched.
     estimator_
         The fitted aggregator.
 
@@ -85,8 +84,8 @@ class SmoothedFairCrowd(Baseline):
     protocol: str = "printed"
     random_state: int = 0
 
-    def fit(self, data: Any, *args: Any, sensitive_features: Any = None, **kwargs: Any) -> Self:
-        """Aggregate votes (or take a posterior) and find the rule; arguments as in ``FairCrowd.fit``."""
+    def fit(self, data: VotesOrPosterior, *args: Any, sensitive_features: ByTask | None = None, **kwargs: Any) -> Self:
+        """Aggregate votes (or use a posterior) and find the rule; arguments as in ``FairCrowd.fit``."""
         epsilon = self._begin()
         temperature = self._check()
         problem = self._read(self.estimator, data, sensitive_features, args, kwargs)
@@ -100,10 +99,10 @@ class SmoothedFairCrowd(Baseline):
         self.omega_ = self._search(scores[:, 1], problem.group, epsilon) if by_tie else None
         return self._store(problem, self._choose(problem), converged=converged)
 
-    def predict(self, data: Any, *, sensitive_features: Any = None) -> Any:
+    def predict(self, data: VotesOrPosterior, *, sensitive_features: ByTask | None = None) -> Any:
         """Label new tasks by the rule, from their votes (from a posterior, if there is no estimator).
 
-        Sure posteriors are spread by their ranks among the new tasks.
+        Posteriors near 1 are spread out by their ranks among the new tasks.
         """
         fitted = self._result().problem
         new = self._reader()._new(data, sensitive_features)
@@ -122,7 +121,7 @@ class SmoothedFairCrowd(Baseline):
         return check_number("temperature", chosen, low=1e-6)
 
     def _spread(self, problem: Problem, part: Codes) -> NDArray[np.float64]:
-        """Spread sure posteriors; the authors' scripts rank them within the given parts."""
+        """Spread out posteriors near 1; the authors' scripts rank them within the given parts."""
         if self.protocol == "printed":
             return spread_by_value(problem.posterior, self.width)
         keys = task_keys(problem.tasks, np.arange(problem.group.size), self.random_state)
@@ -134,16 +133,16 @@ class SmoothedFairCrowd(Baseline):
         return self.noise * np.stack([uniforms(task_keys(problem.tasks, rows, int(seed))) for seed in seeds], axis=1)
 
     def _thresholds(self) -> NDArray[np.float64]:
-        """Two classes: the posterior of the second at which a group's task is tied."""
+        """Return the posterior of the second of two classes at which a group's task is tied."""
         return np.asarray(0.5 + SIGNS * self.beta_[1] / self._shares)
 
     def _search(self, p: NDArray[np.float64], group: Codes, epsilon: float) -> NDArray[np.float64]:
         away = p - self._thresholds()[group]
         tied = np.abs(away) < self.delta
         sizes = np.bincount(group, minlength=2)
-        sure_share = np.bincount(group[~tied & (away > 0)], minlength=2) / sizes
+        above_share = np.bincount(group[~tied & (away > 0)], minlength=2) / sizes
         tied_share = np.bincount(group[tied], minlength=2) / sizes
-        return tie_weights(sure_share, tied_share, epsilon, float(self.beta_[1]), self.n_grid)
+        return search_tie_weights(above_share, tied_share, epsilon, float(self.beta_[1]), self.n_grid)
 
     def _choose(self, problem: Problem) -> Codes:
         scores = self._spread(problem, np.zeros_like(problem.group))
@@ -153,8 +152,8 @@ class SmoothedFairCrowd(Baseline):
             return np.asarray(np.argmax(scores, axis=1), dtype=np.int32)
         away = scores[:, 1] - self._thresholds()[problem.group]
         one = np.where(np.abs(away) < self.delta, self.omega_[problem.group], away > 0)
-        law = np.stack([1.0 - one, one], axis=1)
-        return draw(law, lambda rows: task_keys(problem.tasks, rows, self.random_state))
+        probabilities = np.stack([1.0 - one, one], axis=1)
+        return draw(probabilities, lambda rows: task_keys(problem.tasks, rows, self.random_state))
 
 
 def _recoded(new: Problem, fitted: Problem) -> Problem:
@@ -163,10 +162,10 @@ def _recoded(new: Problem, fitted: Problem) -> Problem:
     group = fitted.groups.code_of(new.groups.values)[new.group]
     if new.n_classes != fitted.n_classes or (column < 0).any():
         raise InputError(
-            f"The classes {few(new.classes.to_list())} are not those of the fit, {few(fitted.classes.to_list())}."
+            f"The classes {few(new.classes.to_list())} differ from those of the fit, {few(fitted.classes.to_list())}."
         )
     if (group < 0).any():
         strange = few(new.groups.some(np.unique(new.group[group < 0])[:5]))
-        raise InputError(f"Tasks are of groups that the fit does not know: {strange}.")
+        raise InputError(f"Some tasks belong to groups that the fit did not have: {strange}.")
     posterior = np.ascontiguousarray(new.posterior[:, column])
     return replace(new, classes=fitted.classes, groups=fitted.groups, group=group, posterior=posterior)

@@ -1,4 +1,4 @@
-"""Data sets: the paper's crowds, and ready tables of your own.
+"""Data sets: the paper's crowds, and prepared tables of your own.
 
 >>> from faircrowd.datasets import load_synthetic
 >>> crowd = load_synthetic()

@@ -1,8 +1,42 @@
 """What each data set is, under which licence, whom to cite, and where its files are published."""
 
-from faircrowd.datasets.download import About, RawFile
+from dataclasses import dataclass
 
-__all__ = ["ABOUT"]
+__all__ = ["ABOUT", "About", "RawFile"]
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """A file of a data set, as it is published.
+
+    Attributes
+    ----------
+    name : str
+    url : str
+        Where it is published, at a version that does not change.
+    sha256 : str
+        The checksum that a download must have; a file that the user put in place is used as it is.
+    also : tuple of str
+        Other names that the file may have in the user's folder.
+    """
+
+    name: str
+    url: str
+    sha256: str
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known about a data set before it is loaded."""
+
+    name: str
+    description: str
+    licence: str
+    citation: str
+    source: str
+    files: tuple[RawFile, ...] = ()
+
 
 # The repository of the paper's code, at one commit: its files never change.
 _PAPER = (
@@ -98,11 +132,13 @@ _SETS = (
     About(
         name="synthetic",
         description=(
-            "The paper's synthetic crowd, drawn anew: 2,000 tasks, 100 workers, 5 votes a task; workers are better at "
-            "tasks of group 1, and label 1 is more common there."
+            "The paper's synthetic crowd, drawn anew: 2,000 tasks, 100 workers, 5 votes per task; workers are better "
+            "at tasks of group 1, and label 1 is more common there."
         ),
         licence="Apache 2.0, as this package",
-        citation="The paper's section 5.2. The law is that of its text; its code has the rates of label 1 exchanged.",
+        citation=(
+            "The paper's section 5.2. The distribution is that of its text; its code exchanges the rates of label 1."
+        ),
         source="faircrowd.simulate_crowd",
     ),
 )

@@ -1,15 +1,15 @@
-"""A data set, loaded: votes, groups and truth, and a count of what was set aside."""
+"""A loaded data set: votes, groups and truth, and how much was set aside."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import few
-from faircrowd.datasets.download import About
+from faircrowd.datasets.catalogue import About
 from faircrowd.errors import InputError
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import Facts
@@ -18,7 +18,10 @@ from faircrowd.votes.style import Style
 from faircrowd.votes.table import VoteTable, build_table
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
-__all__ = ["Crowd", "arrow_tables", "make_crowd", "vote_table"]
+__all__ = ["ColumnLike", "Crowd", "arrow_tables", "make_crowd", "vote_table"]
+
+ColumnLike: TypeAlias = NDArray[Any] | pa.Array | pa.ChunkedArray
+"""A column that can be encoded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +31,8 @@ class Crowd:
     Attributes
     ----------
     votes : frame
-        Columns ``task``, ``worker``, ``label``, sorted by task and worker, one vote of a worker on a task
-        (pandas where it is installed, a pyarrow table otherwise).
+        Columns ``task``, ``worker``, ``label``, sorted by task and worker, with one vote per worker and task
+        (pandas if it is installed, a pyarrow table otherwise).
     groups : Series, frame or None
         The sensitive group of each task. Several columns make a frame indexed by task. Without pandas: a table
         with a column ``task``.
@@ -38,9 +41,9 @@ class Crowd:
     name, description, licence, citation, source : str
         What the data set is, how it may be used, whom to cite, and where it comes from.
     aside : dict of str to int
-        What was set aside or is missing, a count a reason; empty if all was used.
+        How many rows or tasks were set aside or are missing, by reason; empty if everything was used.
     order : ndarray of int64, shape (n_tasks,)
-        The tasks in the order of the source, as positions among the sorted tasks: resamples of others go by it.
+        The tasks in the order of the source, as positions among the sorted tasks, to repeat published resamples.
     """
 
     votes: Any
@@ -58,8 +61,8 @@ class Crowd:
         return f"Crowd({self.name!r}, {len(self.votes):,} votes)"
 
 
-def vote_table(task: Any, worker: Any, label: Any) -> VoteTable:
-    """Encode three columns; of a worker's repeated votes on a task the last counts."""
+def vote_table(task: ColumnLike, worker: ColumnLike, label: ColumnLike) -> VoteTable:
+    """Encode three columns; if a worker votes on a task repeatedly, the last vote counts."""
     columns = {"task": task, "worker": worker, "label": label}
     return build_table(lambda role: encode(columns[role]), on_missing="drop", on_duplicate="last", style=Style())
 
@@ -67,9 +70,9 @@ def vote_table(task: Any, worker: Any, label: Any) -> VoteTable:
 def make_crowd(
     about: About, table: VoteTable, groups: Mapping[str, Facts], truth: Facts | None, aside: Mapping[str, int]
 ) -> Crowd:
-    """Join votes with what is known of tasks; count what is set aside, after what was set aside before.
+    """Join votes with what is known about tasks, and add to the counts of what was set aside.
 
-    Votes on tasks that lack a group are set aside. Tasks that lack a true label are kept.
+    Votes on tasks without a group are set aside. Tasks without a true label are kept.
     """
     counts = dict(aside)
     counts |= {f"votes without a {role}": count for role, count in table.report.rows_missing.items()}
@@ -134,14 +137,14 @@ def _source_order(tasks: Vocabulary, keys: list[Any]) -> NDArray[np.int64]:
     return place[np.sort(first)].astype(np.int64)
 
 
-def _strange(tasks: Vocabulary, key: Any) -> list[Any]:
-    """Return the keys that are no task."""
+def _strange(tasks: Vocabulary, key: ColumnLike) -> list[Any]:
+    """Return the keys that are not tasks."""
     keys = encode(key)[1]
     return keys.some(np.flatnonzero(tasks.code_of(keys.values) < 0))
 
 
 def _by_task(tasks: Vocabulary, facts: Facts, what: str) -> tuple[Codes, Vocabulary]:
-    """Return the value of each task, -1 where it has none, and what the codes stand for."""
+    """Return the code of each task's value, -1 where it has none, and the values."""
     codes, values = encode(facts.fact)
     place = tasks.code_of(facts.task)
     known = (place >= 0) & (codes >= 0)

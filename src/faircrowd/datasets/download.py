@@ -1,53 +1,21 @@
-"""Files of data sets: from a folder of the user's, else downloaded once from where they are published."""
+"""Find the files of data sets in a folder of the user, and download missing ones from where they are published."""
 
 import importlib.util
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from faircrowd._checks import check_path
+from faircrowd._types import PathOrText
+from faircrowd.datasets.catalogue import About, RawFile
 from faircrowd.errors import FileError
 
-__all__ = ["About", "RawFile", "find_files", "find_home", "get_files"]
+__all__ = ["find_files", "find_home", "get_files"]
 
 
-@dataclass(frozen=True)
-class RawFile:
-    """A file of a data set, as it is published.
-
-    Attributes
-    ----------
-    name : str
-    url : str
-        Where it is published, at a version that does not change.
-    sha256 : str
-        What a download must have; a file that the user put in place is taken as it is.
-    also : tuple of str
-        Other names under which the file may lie in the user's folder.
-    """
-
-    name: str
-    url: str
-    sha256: str
-    also: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class About:
-    """What there is to know of a data set before it is loaded."""
-
-    name: str
-    description: str
-    licence: str
-    citation: str
-    source: str
-    files: tuple[RawFile, ...] = ()
-
-
-def find_home(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of data sets: the one given, else that of FAIRCROWD_DATA, else one in the user's cache."""
+def find_home(data_home: PathOrText | None = None) -> Path:
+    """Return the folder of data sets: the one given, else that in FAIRCROWD_DATA, else one in the user's cache."""
     given = data_home or os.environ.get("FAIRCROWD_DATA")
     if given:
         folder = Path(given).expanduser()
@@ -63,7 +31,7 @@ def find_home(data_home: str | os.PathLike[str] | None = None) -> Path:
 
 
 def find_files(about: About, home: Path) -> dict[str, Path]:
-    """Return those files of a data set that are there, by name: in the set's own folder in ``home``, or in ``home``."""
+    """Return the files of a data set that exist, by name: in the set's own folder in ``home``, or in ``home``."""
     found = {}
     for file in about.files:
         places = [folder / name for folder in (home / about.name, home) for name in (file.name, *file.also)]
@@ -74,7 +42,7 @@ def find_files(about: About, home: Path) -> dict[str, Path]:
 
 
 def get_files(about: About, home: Path, *, download: bool = True) -> dict[str, Path]:
-    """Return the files of a data set, by name; download into its folder in ``home`` those that are not there."""
+    """Return the files of a data set, by name; download missing ones into its folder in ``home``."""
     found = find_files(about, home)
     missing = [file for file in about.files if file.name not in found]
     why = ""
@@ -99,12 +67,12 @@ def _download(file: RawFile, folder: Path) -> Path:
 
 
 def _why(file: RawFile, error: Exception) -> str:
-    """Say why a download failed."""
+    """Return why a download failed."""
     host = urlsplit(file.url).netloc
     if isinstance(error, ModuleNotFoundError):
         return f"downloads need {error.name} (pip install 'faircrowd[app]')"
     if isinstance(error, ValueError):
-        return f"what {host} sent for {file.name} has another SHA-256 than it should have"
+        return f"what {host} sent for {file.name} does not have the expected SHA-256"
     if hasattr(error, "response"):  # all errors of requests have it
         answer = error.response
         return f"no connection to {host}" if answer is None else f"{host} answered {answer.status_code}"

@@ -1,15 +1,14 @@
-"""The paper's data sets, and ready tables: votes, groups and truth, with licence and citation."""
+"""Load the paper's data sets, or prepared tables: votes, groups and truth, with licence and citation."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
 
 from faircrowd._checks import check_choice, check_count
-from faircrowd.datasets.catalogue import ABOUT
+from faircrowd._types import PathOrText
+from faircrowd.datasets.catalogue import ABOUT, About
 from faircrowd.datasets.crowd import Crowd, make_crowd, vote_table
-from faircrowd.datasets.download import About, find_home, get_files
-from faircrowd.datasets.published import read_hate_speech, read_jigsaw, read_judgement, read_tables
+from faircrowd.datasets.download import find_home, get_files
+from faircrowd.datasets.published_files import read_hate_speech, read_jigsaw, read_judgement, read_tables
 from faircrowd.votes.facts import Facts, find_facts
 from faircrowd.votes.frames import column_of, frame_of
 from faircrowd.votes.simulate import simulate_crowd
@@ -25,25 +24,23 @@ __all__ = [
     "load_tables",
 ]
 
-Folder: TypeAlias = str | os.PathLike[str]
-
 TARGETS = ("age", "disability", "gender", "origin", "race", "religion", "sexuality")
 """What a comment of Measuring Hate Speech may target people for."""
 
 
-def load_crowd_judgement(data_home: Folder | None = None, *, download: bool = True) -> Crowd:
+def load_crowd_judgement(data_home: PathOrText | None = None, *, download: bool = True) -> Crowd:
     """Load Crowd Judgement (Dressel and Farid, 2018), the arm in which workers were shown the race.
 
-    A task is a defendant, a label says whether he or she will be charged again within two years. The file has
-    whether an answer was right; the label is the truth or its opposite.
+    A task is a defendant; the label is whether he or she will be charged again within two years. The file records
+    whether an answer was right, so the label is the truth or its opposite.
 
     Parameters
     ----------
     data_home : path, optional
-        Folder with the files, or with a folder ``crowd-judgement`` that has them. By default that of the
+        PathOrText with the files, or with a folder ``crowd-judgement`` that has them. By default the folder in the
         environment variable FAIRCROWD_DATA, or one in the user's cache.
     download : bool
-        Whether to download files that are not there, into that folder; their checksums are checked.
+        Whether to download missing files into that folder; their checksums are verified.
 
     Returns
     -------
@@ -53,14 +50,14 @@ def load_crowd_judgement(data_home: Folder | None = None, *, download: bool = Tr
     Raises
     ------
     FileError
-        If a file is not there and is not to be had; the message says which to put where.
+        If a file is missing and cannot be downloaded; the message says which file to put where.
     """
     about = ABOUT["crowd-judgement"]
     return make_crowd(about, *read_judgement(get_files(about, find_home(data_home), download=download)))
 
 
-def load_jigsaw_toxicity(data_home: Folder | None = None, *, min_votes: int = 3, download: bool = True) -> Crowd:
-    """Load 5,000 Civil Comments with the answers of single raters (Jigsaw).
+def load_jigsaw_toxicity(data_home: PathOrText | None = None, *, min_votes: int = 3, download: bool = True) -> Crowd:
+    """Load 5,000 Civil Comments with the answers of individual raters (Jigsaw).
 
     Parameters
     ----------
@@ -68,7 +65,7 @@ def load_jigsaw_toxicity(data_home: Folder | None = None, *, min_votes: int = 3,
     download : bool
         As in :func:`load_crowd_judgement`; the folder is ``jigsaw-toxicity``.
     min_votes : int
-        The votes of workers with fewer are set aside; the paper's 3 leave 96,704 votes.
+        The votes of workers with fewer votes are set aside; the paper's 3 leave 96,704 votes.
 
     Returns
     -------
@@ -81,7 +78,7 @@ def load_jigsaw_toxicity(data_home: Folder | None = None, *, min_votes: int = 3,
 
 
 def load_measuring_hate_speech(
-    data_home: Folder | None = None, *, target: str = "gender", download: bool = True
+    data_home: PathOrText | None = None, *, target: str = "gender", download: bool = True
 ) -> Crowd:
     """Load the Measuring Hate Speech corpus of Berkeley's D-Lab.
 
@@ -93,7 +90,7 @@ def load_measuring_hate_speech(
     download : bool
         As in :func:`load_crowd_judgement`; the folder is ``measuring-hate-speech``.
     target : str
-        What the groups go by: age, disability, gender (the paper's), origin, race, religion or sexuality.
+        What the groups are based on: age, disability, gender (the paper's), origin, race, religion or sexuality.
 
     Returns
     -------
@@ -108,7 +105,7 @@ def load_measuring_hate_speech(
 
 
 def load_synthetic(*, random_state: int = 0) -> Crowd:
-    """Draw the synthetic crowd of the paper's comparison, by the law of its text.
+    """Draw the synthetic crowd of the paper's comparison, by the distribution in its text.
 
     The paper's code has the rates of label 1 the other way round: P(Y = 1 | A = a) is 0.6, 0.4 there and 0.4, 0.6
     here, as printed. Other crowds: :func:`faircrowd.simulate_crowd`.
@@ -131,8 +128,8 @@ def load_synthetic(*, random_state: int = 0) -> Crowd:
     return make_crowd(ABOUT["synthetic"], table, {"group": Facts(task, group)}, Facts(same, truth), {})
 
 
-def load_tables(folder: Folder) -> Crowd:
-    """Load ready tables: ``votes.csv`` (task, worker, label) and ``tasks.csv`` (task, groups, truth) of a folder.
+def load_tables(folder: PathOrText) -> Crowd:
+    """Load prepared tables: ``votes.csv`` (task, worker, label) and ``tasks.csv`` (task, groups, truth) of a folder.
 
     Every column of ``tasks.csv`` but ``task`` and ``truth`` is a group column; there may be none.
 
@@ -147,11 +144,11 @@ def load_tables(folder: Folder) -> Crowd:
         without a column of this name.
     """
     folder = Path(folder)
-    about = About(folder.name, f"Ready tables in {folder}.", "not known", "not known", str(folder))
+    about = About(folder.name, f"Prepared tables in {folder}.", "not known", "not known", str(folder))
     return make_crowd(about, *read_tables(folder / "votes.csv", folder / "tasks.csv"))
 
 
-LOADERS: dict[str, Callable[[Folder | None], Crowd]] = {
+LOADERS: dict[str, Callable[[PathOrText | None], Crowd]] = {
     "crowd-judgement": load_crowd_judgement,
     "jigsaw-toxicity": load_jigsaw_toxicity,
     "measuring-hate-speech": load_measuring_hate_speech,

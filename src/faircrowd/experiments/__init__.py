@@ -1,4 +1,4 @@
-"""The paper's experiments, and what it could not run: every figure by one command."""
+"""The paper's experiments, and others that the paper could not run; ``faircrowd reproduce`` runs them."""
 
 from faircrowd.experiments.runner import EXPERIMENTS, reproduce
 

@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from faircrowd.baselines import FairTD, PostTD, SmoothedFairCrowd
 from faircrowd.experiments.material import AGGREGATORS, PROTOCOLS, Beliefs, Material, beliefs, load_material, resample
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.make import make_fair
 from faircrowd.votes import VoteTable
+from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["COLUMNS", "DESIGNS", "Design", "Unit", "comparison_rows", "comparison_units"]
 
@@ -33,7 +34,7 @@ COLUMNS = (
 
 
 class Design(NamedTuple):
-    """The epsilons of the paper for a data set, and whether FairTD is run."""
+    """The epsilons of the paper for a data set, and the largest number of rounds of FairTD."""
 
     epsilons: tuple[float, ...]
     rounds: int
@@ -48,7 +49,7 @@ DESIGNS = {
 
 
 class Unit(NamedTuple):
-    """A piece of work: one resample of a data set under a protocol; or FairTD, which knows no protocol."""
+    """A unit of work: one resample of a data set under a protocol, or FairTD, which is the same under both."""
 
     dataset: str
     protocol: str
@@ -56,16 +57,16 @@ class Unit(NamedTuple):
 
 
 def comparison_units(dataset: str, seeds: int) -> list[Unit]:
-    """Return the work of a data set; the longest pieces first."""
+    """Return the units of a data set, the longest first."""
     return [Unit(dataset, protocol, seed) for protocol in ("fair_td", *PROTOCOLS) for seed in range(seeds)]
 
 
 def comparison_rows(unit: Unit, data_home: str | None) -> list[dict[str, Any]]:
-    """Do a piece of work; return a row for each method and epsilon."""
+    """Run a unit; return one row per method and epsilon."""
     material = load_material(unit.dataset, data_home)
     test, others = resample(material, unit.seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what does not converge is in the rows
+        warnings.simplefilter("ignore")  # the rows show what did not converge
         made = _fair_td(material, unit, test) if unit.protocol == "fair_td" else _compared(material, unit, test, others)
         return list(made)
 
@@ -97,7 +98,7 @@ def _compared(
 
 
 def _fair_td(material: Material, unit: Unit, test: NDArray[np.int64]) -> Iterator[dict[str, Any]]:
-    """Run FairTD on the votes of the tasks under test; it uses no truth, so both protocols have the same rows."""
+    """Run FairTD on the votes of the test tasks; it uses no truth, so both protocols have the same rows."""
     under_test = np.zeros(material.votes.n_tasks, dtype=bool)
     under_test[test] = True
     votes = material.votes.select(np.repeat(under_test, material.votes.votes_per_task))
@@ -111,22 +112,23 @@ def _fair_td(material: Material, unit: Unit, test: NDArray[np.int64]) -> Iterato
             yield {**made, "protocol": protocol}
 
 
-def _faircrowd(here: Beliefs, group: Any, evidence: Any, epsilon: float, objective: str) -> Any:
-    return make_fair(
+def _faircrowd(here: Beliefs, group: Codes, evidence: NDArray[np.int64], epsilon: float, objective: str) -> ArrayLike:
+    fair = make_fair(
         here.values, group, epsilon=epsilon, objective=objective, log_posterior=here.logs, evidence=evidence
-    ).labels
+    )
+    return np.asarray(fair.labels)
 
 
 def _labels(model: FairTD, votes: VoteTable) -> NDArray[np.int64]:
     return np.asarray(model.fit(votes).labels_, dtype=np.int64)
 
 
-def _fitted(model: Any, posterior: NDArray[np.float64], group: Any) -> Callable[[], Any]:
-    return lambda: model.fit(posterior, sensitive_features=group).labels_
+def _fitted(model: PostTD | SmoothedFairCrowd, posterior: NDArray[np.float64], group: Codes) -> Callable[[], ArrayLike]:
+    return lambda: np.asarray(model.fit(posterior, sensitive_features=group).labels_)
 
 
 def _scored(
-    material: Material, test: NDArray[np.int64], row: dict[str, Any], fairness: str, label: Callable[[], Any]
+    material: Material, test: NDArray[np.int64], row: dict[str, Any], fairness: str, label: Callable[[], ArrayLike]
 ) -> dict[str, Any]:
     start = time.perf_counter()
     labels = np.asarray(label())

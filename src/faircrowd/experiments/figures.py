@@ -4,23 +4,16 @@ from collections.abc import Iterable, Sequence
 from statistics import mean, pstdev
 from typing import Any
 
-from faircrowd.experiments.convergence_figure import CROWDS
+from faircrowd.experiments.convergence_experiment import CROWDS
 from faircrowd.report.charts import COLOURS
 
-__all__ = ["chart_of"]
+__all__ = ["comparison_chart", "convergence_chart", "extra_chart"]
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
-def chart_of(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the figure as Vega-Lite."""
-    if name == "convergence":
-        return _convergence_chart(rows)
-    return _extra_chart(rows) if name == "extra" else _comparison_chart(name, rows)
-
-
-def _comparison_chart(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return F1 against the gap reached, a panel a protocol and aggregator, with the spread over resamples."""
+def comparison_chart(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Plot F1 against the gap reached, one panel per protocol and aggregator, with the deviation over resamples."""
     points = []
     for key, own in _grouped(rows, ("protocol", "aggregator", "fairness", "objective", "epsilon")):
         protocol, aggregator, fairness, objective, epsilon = key
@@ -85,7 +78,8 @@ def _comparison_chart(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, An
     }
 
 
-def _convergence_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def convergence_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Plot the difference of the gaps against the number of workers, one panel per kind of crowd."""
     exact = "majority, exact"
     points = []
     for (crowd, workers, method), own in _grouped(rows, ("crowd", "workers", "method")):
@@ -123,7 +117,8 @@ def _convergence_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _extra_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def extra_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Plot expected accuracy against the gap, one panel per crowd."""
     points = [{**row, "crowd": f"{row['dataset']}, {row['groups']}"} for row in rows if row["epsilon"] is not None]
     return {
         "$schema": _SCHEMA,

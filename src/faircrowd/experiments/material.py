@@ -1,9 +1,9 @@
-"""What an experiment works on: votes, groups, truth, and the posteriors of a protocol.
+"""The data of an experiment: votes, groups and truth, and the posteriors under each of two protocols.
 
 **paper**: what the authors' published scripts do. Bayes counts confusion matrices on *all* tasks, test tasks included,
 and its log-probabilities are divided by ten; Dawid-Skene has one class prior for both groups.
-**honest**: Bayes counts on the 40% of tasks that are not under test, nothing is flattened, and Dawid-Skene has a prior
-a group.
+**honest**: Bayes counts on the 40% of tasks that are not test tasks, log-probabilities are not divided, and Dawid-Skene
+has one prior per group.
 """
 
 from functools import lru_cache
@@ -31,12 +31,12 @@ __all__ = ["AGGREGATORS", "PROTOCOLS", "Beliefs", "Material", "beliefs", "load_m
 AGGREGATORS = ("majority", "bayes", "dawid-skene")
 PROTOCOLS = ("paper", "honest")
 
-_FLAT = 10.0
-_TRAIN = 0.4
+_LOG_DIVISOR = 10.0
+_TRAIN_SHARE = 0.4
 
 
 class Material(NamedTuple):
-    """A data set, encoded.
+    """An encoded data set.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Material(NamedTuple):
     truth : ndarray of int32, shape (n_tasks,)
         Negative where it is not known.
     order : ndarray of int64, shape (n_tasks,)
-        The tasks in the order of the source, which resamples go by.
+        The tasks in the order of the source, on which resamples are based.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Material(NamedTuple):
 
 
 class Beliefs(NamedTuple):
-    """A posterior, and its logarithms where it has them."""
+    """A posterior, and its logarithms if they are known."""
 
     values: NDArray[np.float64]
     logs: NDArray[np.float64] | None
@@ -64,7 +64,7 @@ class Beliefs(NamedTuple):
 
 @lru_cache(maxsize=2)
 def load_material(name: str, data_home: str | None, columns: tuple[str, ...] = ()) -> Material:
-    """Load a data set by name; ``columns`` chooses among the group columns of ready tables."""
+    """Load a data set by name; ``columns`` selects group columns of prepared tables."""
     crowd = _load(name, data_home)
     several = getattr(crowd.groups, "columns", None) is not None
     groups = crowd.groups[list(columns)] if columns and several else crowd.groups
@@ -74,15 +74,15 @@ def load_material(name: str, data_home: str | None, columns: tuple[str, ...] = (
 
 
 def resample(material: Material, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the tasks under test (60%) and the others, as scikit-learn's ``train_test_split`` has them for a seed."""
+    """Return the test tasks (60%) and the others, the same as scikit-learn's ``train_test_split`` for a seed."""
     n_tasks = material.order.size
     shuffled = material.order[np.random.RandomState(seed).permutation(n_tasks)]
-    n_test = n_tasks - int(_TRAIN * n_tasks)
+    n_test = n_tasks - int(_TRAIN_SHARE * n_tasks)
     return shuffled[:n_test], shuffled[n_test:]
 
 
 def beliefs(material: Material, protocol: str, aggregator: str, others: NDArray[np.int64]) -> Beliefs:
-    """Return the posterior of every task under a protocol; the truth of ``others`` may be used honestly."""
+    """Return the posterior of every task under a protocol; "honest" uses the truth of ``others`` only."""
     votes = material.votes
     if aggregator == "bayes":
         gold = np.arange(votes.n_tasks) if protocol == "paper" else others
@@ -91,7 +91,7 @@ def beliefs(material: Material, protocol: str, aggregator: str, others: NDArray[
         model: Aggregator = BayesVote().fit(votes, dict(zip(tasks, labels, strict=True)))
         logs = model.posterior_.in_memory().log_values
         if protocol == "paper":
-            logs = logs / _FLAT
+            logs = logs / _LOG_DIVISOR
             logs = logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)
         return Beliefs(np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True), logs)
     if aggregator == "majority":
@@ -99,20 +99,21 @@ def beliefs(material: Material, protocol: str, aggregator: str, others: NDArray[
     return _dawid_skene(material.name, protocol, votes)
 
 
-_KEPT: dict[tuple[str, str], Beliefs] = {}
+_FITTED: dict[tuple[str, str], Beliefs] = {}
 
 
 def _dawid_skene(name: str, protocol: str, votes: VoteTable) -> Beliefs:
-    """Fit once a process: it uses no truth, so it is the same for every resample."""
-    if (name, protocol) not in _KEPT:
+    """Fit once per process: no truth is used, so the posterior is the same for every resample."""
+    if (name, protocol) not in _FITTED:
         paper = protocol == "paper"
         model = DawidSkene(by_group=True, group_priors=not paper, tol=1e-7 if paper else 1e-4, n_iter=500).fit(votes)
-        _KEPT[name, protocol] = Beliefs(model.posterior_.in_memory().values, model.posterior_.in_memory().log_values)
-    return _KEPT[name, protocol]
+        posterior = model.posterior_.in_memory()
+        _FITTED[name, protocol] = Beliefs(posterior.values, posterior.log_values)
+    return _FITTED[name, protocol]
 
 
 def _load(name: str, data_home: str | None) -> Crowd:
-    download = data_home is None  # a folder that was named is read, not written to
+    download = data_home is None  # a folder given by the user is only read
     if name == "synthetic":
         return load_synthetic()
     if name == "crowd-judgement":

@@ -1,4 +1,4 @@
-"""Real crowds that the paper could not run: three to six classes, four groups, two attributes."""
+"""Real crowds beyond the paper's method: three to six classes, four groups, two sensitive attributes."""
 
 import time
 import warnings
@@ -37,19 +37,19 @@ CROWDS: dict[str, list[tuple[str, ...]]] = {
 
 
 class Crossing(NamedTuple):
-    """A piece of work: a crowd and the columns that its groups go by."""
+    """A unit of work: a crowd and the columns that define its groups."""
 
     dataset: str
     groups: tuple[str, ...]
 
 
 def extra_units() -> list[Crossing]:
-    """Return the work."""
+    """Return the units."""
     return [Crossing(name, columns) for name, choices in CROWDS.items() for columns in choices]
 
 
 def extra_rows(unit: Crossing, data_home: str | None) -> list[dict[str, Any]]:
-    """Make labels fair for every epsilon; return a row each, and one without fairness."""
+    """Make labels fair for every epsilon; return one row for each, and one without fairness."""
     material = load_material(unit.dataset, data_home, unit.groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

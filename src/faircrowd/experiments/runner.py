@@ -1,30 +1,71 @@
-"""Run experiments: over all cores, with what is finished kept, so that a run can be taken up again."""
+"""Run experiments on all cores, and keep what is finished, so that a run can be resumed."""
 
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from faircrowd._checks import check_choice, check_count
+from faircrowd._types import PathOrText
 from faircrowd.errors import FileError
-from faircrowd.experiments import comparison
-from faircrowd.experiments import convergence_figure as convergence
-from faircrowd.experiments import other_crowds as extra
-from faircrowd.experiments.figures import chart_of
-from faircrowd.experiments.tables import table_of
+from faircrowd.experiments.comparison import DESIGNS, comparison_rows, comparison_units
+from faircrowd.experiments.convergence_experiment import convergence_rows, convergence_units
+from faircrowd.experiments.figures import comparison_chart, convergence_chart, extra_chart
+from faircrowd.experiments.other_crowds import extra_rows, extra_units
+from faircrowd.experiments.tables import comparison_table, convergence_table, extra_table
 
 __all__ = ["EXPERIMENTS", "Finished", "reproduce"]
 
-EXPERIMENTS = ("convergence", *comparison.DESIGNS, "extra")
+Row: TypeAlias = dict[str, Any]
+
+
+class Experiment(NamedTuple):
+    """An experiment: its units of work, their rows, and how the rows are shown.
+
+    Attributes
+    ----------
+    units : callable
+        Return the units for a number of seeds; a unit is a tuple that JSON can hold.
+    rows : callable
+        Run a unit, with the folder of data sets; return its rows.
+    table, chart : callable
+        Return the rows as Markdown, and as Vega-Lite.
+    """
+
+    units: Callable[[int], Sequence[tuple[Any, ...]]]
+    rows: Callable[[Any, str | None], list[Row]]
+    table: Callable[[Sequence[Row]], str]
+    chart: Callable[[Sequence[Row]], dict[str, Any]]
+
+
+_EXPERIMENTS = {
+    "convergence": Experiment(
+        convergence_units, lambda unit, data_home: convergence_rows(unit), convergence_table, convergence_chart
+    ),
+    **{
+        name: Experiment(
+            partial(comparison_units, name),
+            comparison_rows,
+            partial(comparison_table, name),
+            partial(comparison_chart, name),
+        )
+        for name in DESIGNS
+    },
+    "extra": Experiment(lambda seeds: extra_units(), extra_rows, extra_table, extra_chart),
+}
+
+EXPERIMENTS = tuple(_EXPERIMENTS)
+"""The names of the experiments."""
 
 
 class Finished(NamedTuple):
-    """An experiment that is done: where its files are, and how many rows it has."""
+    """A finished experiment: its files, and the number of its rows."""
 
     name: str
     files: list[str]
@@ -33,9 +74,9 @@ class Finished(NamedTuple):
 
 def reproduce(
     names: Iterable[str],
-    out: str | os.PathLike[str],
+    out: PathOrText,
     *,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: PathOrText | None = None,
     seeds: int = 10,
     jobs: int | None = None,
     progress: Callable[[str, int, int], None] = lambda name, done, total: None,
@@ -45,18 +86,18 @@ def reproduce(
     Parameters
     ----------
     names : iterable of str
-        Of ``EXPERIMENTS``.
+        Names from ``EXPERIMENTS``.
     out : path
-        Folder for ``<experiment>.csv``, ``.md``, ``.png`` and ``.svg``. Finished cells are kept in ``cells`` there;
-        with the same folder a run goes on where the last one stopped.
+        Folder for ``<experiment>.csv``, ``.md``, ``.png`` and ``.svg``. Finished units are kept in ``cells`` there;
+        with the same folder a run continues where the last one stopped.
     data_home : path, optional
         Folder with the data sets.
     seeds : int
-        Number of resamples, or of crowds drawn.
+        Number of resamples, or of random crowds.
     jobs : int, optional
         Number of processes; by default as many as there are cores.
     progress : callable
-        Called with the experiment's name, and how many of its cells are done.
+        Called with the experiment's name, the number of finished units, and the number of all units.
     """
     chosen = list(dict.fromkeys(names))
     for name in chosen:
@@ -72,11 +113,11 @@ def reproduce(
     finished = []
     with _one_thread_each(), workers(jobs) as pool:
         for name in chosen:
-            units = _units(name, seeds)
+            units = _EXPERIMENTS[name].units(seeds)
             kept = Cells(place / "cells" / f"{name}.jsonl")
             todo = [unit for unit in units if _key(unit) not in kept.rows]
             progress(name, len(units) - len(todo), len(units))
-            for future in as_completed(running := {pool.submit(_work, name, unit, home): unit for unit in todo}):
+            for future in as_completed(running := {pool.submit(_run, name, unit, home): unit for unit in todo}):
                 kept.add(_key(running[future]), future.result())
                 progress(name, sum(_key(unit) in kept.rows for unit in units), len(units))
             rows = [row for unit in units for row in kept.rows[_key(unit)]]
@@ -85,7 +126,7 @@ def reproduce(
 
 
 def workers(jobs: int) -> ProcessPoolExecutor:
-    """Return processes to work in, which end with this one, also if it is killed."""
+    """Return a pool of processes that end with this one, even if it is killed."""
     return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with_parent)
 
 
@@ -97,15 +138,15 @@ def _wait_for_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)  # a worker would wait for work for ever
+        os._exit(1)  # otherwise the worker would wait for work for ever
 
 
 class Cells:
-    """Rows of finished units, a line of JSON each; a line that was cut short by a crash is done again."""
+    """Rows of finished units, one line of JSON per unit; a line that was cut short by a crash is run again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.rows: dict[str, list[dict[str, Any]]] = {}
+        self.rows: dict[str, list[Row]] = {}
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
                 try:
@@ -113,34 +154,24 @@ class Cells:
                     self.rows[found["unit"]] = found["rows"]
                 except (ValueError, KeyError, TypeError):
                     continue
-            # Start from whole lines, so that what is added does not join a broken one.
+            # Start from complete lines, so that what is added is not appended to a broken one.
             lines = [json.dumps({"unit": key, "rows": rows}) + "\n" for key, rows in self.rows.items()]
-            whole = path.with_suffix(".new")
-            whole.write_text("".join(lines), encoding="utf-8")
-            os.replace(whole, path)
+            complete = path.with_suffix(".new")
+            complete.write_text("".join(lines), encoding="utf-8")
+            os.replace(complete, path)
 
-    def add(self, key: str, rows: list[dict[str, Any]]) -> None:
+    def add(self, key: str, rows: list[Row]) -> None:
         """Keep the rows of a unit."""
         self.rows[key] = rows
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"unit": key, "rows": rows}) + "\n")
 
 
-def _units(name: str, seeds: int) -> list[Any]:
-    if name == "convergence":
-        return convergence.convergence_units(seeds)
-    return extra.extra_units() if name == "extra" else comparison.comparison_units(name, seeds)
+def _run(name: str, unit: tuple[Any, ...], data_home: str | None) -> list[Row]:
+    return _EXPERIMENTS[name].rows(unit, data_home)
 
 
-def _work(name: str, unit: Any, data_home: str | None) -> list[dict[str, Any]]:
-    if name == "convergence":
-        return convergence.convergence_rows(unit)
-    if name == "extra":
-        return extra.extra_rows(unit, data_home)
-    return comparison.comparison_rows(unit, data_home)
-
-
-def _write(name: str, place: Path, rows: list[dict[str, Any]]) -> Finished:
+def _write(name: str, place: Path, rows: list[Row]) -> Finished:
     import pyarrow as pa
 
     from faircrowd.report import OutputFolder
@@ -149,20 +180,20 @@ def _write(name: str, place: Path, rows: list[dict[str, Any]]) -> Finished:
     with OutputFolder(place) as folder:
         columns = list(rows[0])
         folder.write_csv(f"{name}.csv", pa.table({column: [row[column] for row in rows] for column in columns}))
-        folder.write_text(f"{name}.md", table_of(name, rows))
-        for file, content in images(name, chart_of(name, rows)).items():
+        folder.write_text(f"{name}.md", _EXPERIMENTS[name].table(rows))
+        for file, content in images(name, _EXPERIMENTS[name].chart(rows)).items():
             folder.write_bytes(file, content)
         names = folder.names
     return Finished(name, names, len(rows))
 
 
-def _key(unit: Any) -> str:
+def _key(unit: tuple[Any, ...]) -> str:
     return json.dumps(unit)
 
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Let each process compute with one thread: the cores are busy with cells."""
+    """Let each process compute with one thread: the cores are busy with other units."""
     names = ("FAIRCROWD_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))

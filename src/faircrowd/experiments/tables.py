@@ -4,20 +4,14 @@ from collections.abc import Sequence
 from statistics import mean, pstdev
 from typing import Any
 
-__all__ = ["table_of"]
+__all__ = ["comparison_table", "convergence_table", "extra_table"]
 
-_OVER = 0.005
+_TOLERANCE = 0.005
 _SCORES = ("expected accuracy", "accuracy", "changed", "bound - value")
 
 
-def table_of(name: str, rows: Sequence[dict[str, Any]]) -> str:
-    """Return the means over resamples as Markdown."""
-    if name == "convergence":
-        return _convergence_table(rows)
-    return _extra_table(rows) if name == "extra" else _comparison_table(name, rows)
-
-
-def _comparison_table(name: str, rows: Sequence[dict[str, Any]]) -> str:
+def comparison_table(name: str, rows: Sequence[dict[str, Any]]) -> str:
+    """Return F1, accuracy and gap by method and epsilon, as means over resamples."""
     epsilons = sorted({row["epsilon"] for row in rows if row["epsilon"] is not None})
     lines = [
         f"# {name}",
@@ -51,10 +45,11 @@ def _cell(rows: Sequence[dict[str, Any]]) -> str:
     epsilon = rows[0]["epsilon"]
     if epsilon is None:
         return scores
-    return f"{scores} ({mean(row['gap'] > epsilon + _OVER for row in rows):.1f})"
+    return f"{scores} ({mean(row['gap'] > epsilon + _TOLERANCE for row in rows):.1f})"
 
 
-def _convergence_table(rows: Sequence[dict[str, Any]]) -> str:
+def convergence_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the difference of the gaps by method and number of workers, as means over seeds."""
     sizes = sorted({row["workers"] for row in rows})
     lines = ["# convergence", "", "Gap of the consensus minus gap of the truth, mean over seeds (spread)."]
     for crowd in dict.fromkeys(row["crowd"] for row in rows):
@@ -69,7 +64,8 @@ def _convergence_table(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _extra_table(rows: Sequence[dict[str, Any]]) -> str:
+def extra_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the results on the other crowds, one line per crowd, aggregator and epsilon."""
     lines = [
         "# extra",
         "",

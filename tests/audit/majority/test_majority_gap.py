@@ -98,10 +98,10 @@ def test_rates_are_checked() -> None:
             crowd_gap(votes, [[0.5, 0.5], [0.5, bad]])
     with pytest.raises(OptionError, match=r"of shape \(2, 2, 2\); got shape \(2, 2\)"):
         crowd_gap(votes, np.full((2, 2), 0.5), truth=np.zeros(5, dtype=int))
-    with pytest.raises(InputError, match="worked out for two classes; these votes have 3"):
+    with pytest.raises(InputError, match="computed for two classes; these votes have 3"):
         crowd_gap(votes.with_classes(Vocabulary.of([0, 1, 2])), np.full((2, 2), 0.5))
     for shape in ((3,), (0, 2), (2, 0)):
-        with pytest.raises(OptionError, match="Rates need a row a voter and a column a group; got shape"):
+        with pytest.raises(OptionError, match="Rates need one row per voter and one column per group; got shape"):
             group_rates(np.zeros(shape))
     assert group_rates([[1]]).shape == (1, 1)
 

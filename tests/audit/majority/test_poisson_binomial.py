@@ -76,7 +76,7 @@ def test_rates_are_read_or_refused() -> None:
         with pytest.raises(OptionError, match=r"Rates must be probabilities from 0 to 1 .* got shape \("):
             as_rates(bad)
     for bad in (["a"], [{}], [[0.5], [0.5, 0.5]]):
-        with pytest.raises(OptionError, match="Rates must be numbers, a row a voter and a column a group"):
+        with pytest.raises(OptionError, match="Rates must be numbers, with one row per voter and one column per group"):
             as_rates(bad)
     with pytest.raises(OptionError, match=r"got shape \(6,\), 0.0, 0.5, 1.0, 1.5, 2.0 and 1 more\."):
         as_rates([0.0, 0.5, 1.0, 1.5, 2.0, 2.5])
@@ -103,7 +103,7 @@ def test_a_curve_is_the_mean_over_all_crowds() -> None:
 
 def test_sizes_of_a_curve() -> None:
     assert majority_curve([[0.5, 0.25]] * 27).sizes.tolist() == list(range(1, 26))
-    with pytest.raises(OptionError, match="sizes has 3, and there are 2 workers"):
+    with pytest.raises(OptionError, match="sizes has 3, but there are only 2 workers"):
         majority_curve([[0.5, 0.25]] * 2, [1, 3])
     with pytest.raises(OptionError, match="sizes"):
         majority_curve([[0.5, 0.25]] * 2, [0])

@@ -59,7 +59,7 @@ def test_what_is_refused() -> None:
         (np.zeros((0, 2)), []),
         (np.zeros((2, 0)), [0, 1]),
     ):
-        with pytest.raises(InputError, match="Scores need a row a task and a column a class, without NaN; got shape"):
+        with pytest.raises(InputError, match="Scores need one row per task and one column per class, without NaN; got"):
             tie_range(scores, np.array(group, dtype=int))
     for n_groups in (1, 3):
         with pytest.raises(InputError, match=f"coded from 0 to {n_groups - 1}, and each must have a task"):
@@ -92,8 +92,8 @@ def test_whole_counts_have_the_sum_of_their_row() -> None:
 def tied() -> _Ties:
     """Three groups, three classes, with ties of two and of three."""
     classes = np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1]], dtype=bool)
-    sure = np.array([[1, 0, 2], [2, 2, 0], [0, 2, 0]])
-    return _Ties(np.array([0, 0, 1, 2]), classes, np.array([2, 1, 1, 2]), sure, np.array([6, 5, 4]))
+    untied = np.array([[1, 0, 2], [2, 2, 0], [0, 2, 0]])
+    return _Ties(np.array([0, 0, 1, 2]), classes, np.array([2, 1, 1, 2]), untied, np.array([6, 5, 4]))
 
 
 def every_gap(ties: _Ties) -> list[float]:
@@ -102,7 +102,7 @@ def every_gap(ties: _Ties) -> list[float]:
     tasks = [(a, np.flatnonzero(row)) for a, row, n in atoms for _ in range(n)]
     gaps = []
     for labels in itertools.product(*(classes for _, classes in tasks)):
-        counts = ties.sure.copy()
+        counts = ties.untied.copy()
         for (a, _), k in zip(tasks, labels, strict=True):
             counts[a, k] += 1
         gaps.append(float(np.ptp(counts / ties.tasks[:, None], axis=0).max()))
@@ -120,9 +120,9 @@ def test_the_program_finds_the_smallest_gap() -> None:
 
 def test_many_ties_need_not_be_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     ties = tied()
-    monkeypatch.setattr(module, "_MANY", 6)
+    monkeypatch.setattr(module, "_MAX_INTEGER_TIES", 6)
     assert _program(ties) == pytest.approx((1 / 6, 1 / 6), abs=1e-12)
-    monkeypatch.setattr(module, "_MANY", 5)
+    monkeypatch.setattr(module, "_MAX_INTEGER_TIES", 5)
     reached, bound = _program(ties)
     assert reached >= 1 / 6 - 1e-12
     assert bound == pytest.approx(2 / 6 - 1 / 5)  # class 2: 2 of 6 or more in group 0, 1 of 5 or less in group 1
@@ -152,7 +152,7 @@ def test_a_search_cut_short_has_a_bound(
 
 def test_two_classes_need_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
     # 0 to 2 of 3 against 1 to 4 of 5: 1/3 and 2/5 are closest, among whole counts.
-    monkeypatch.setattr(module, "_MANY", 0)
+    monkeypatch.setattr(module, "_MAX_INTEGER_TIES", 0)
     scores = [[1, 0], [1, 1], [1, 1], [0, 1], [1, 1], [1, 1], [1, 1], [1, 0]]
     found = tie_range(scores, np.array([0, 0, 0, 1, 1, 1, 1, 1]))
     assert found.smallest == found.bound == pytest.approx(2 / 5 - 1 / 3)

@@ -106,7 +106,11 @@ def test_majority_counts_votes() -> None:
 
 @pytest.mark.parametrize(
     ("scores", "group", "words"),
-    [([[1.0, np.nan]], [0], "NaN"), ([1.0, 2.0], [0, 1], "row a task"), ([[1, 2], [1, 2]], [0, 2], "each must have")],
+    [
+        ([[1.0, np.nan]], [0], "NaN"),
+        ([1.0, 2.0], [0, 1], "row per task"),
+        ([[1, 2], [1, 2]], [0, 2], "each must have"),
+    ],
 )
 def test_what_is_no_problem_is_refused(scores: list, group: list, words: str) -> None:
     with pytest.raises(InputError, match=words):

@@ -104,7 +104,7 @@ def test_fair_at_every_point_and_not_as_a_whole() -> None:
     assert example.gap == pytest.approx(0.3, abs=1e-15)
     rng = np.random.default_rng(2)
     group = rng.integers(0, 2, 200_000)
-    point = (rng.random(group.size) < example.laws[1, group]).astype(int)
+    point = (rng.random(group.size) < example.point_shares[1, group]).astype(int)
     says = rng.random(group.size) < example.rates[point, group]
     assert says[group == 1].mean() - says[group == 0].mean() == pytest.approx(0.3, abs=0.01)
 

@@ -60,14 +60,14 @@ def test_features_as_a_law_and_as_a_sample() -> None:
     points = [rng.uniform(0.6, 0.95, (3, 21)), rng.uniform(0.6, 0.95, (2, 21))]
     laws = [np.array([0.5, 0.3, 0.2]), np.array([0.9, 0.1])]
     by_hand = sum(law @ [error_bound(p) for p in own] for own, law in zip(points, laws, strict=True))
-    exact = convergence_bound(points, laws=laws)
+    exact = convergence_bound(points, point_shares=laws)
     assert exact == pytest.approx(by_hand)
     drawn = [own[rng.choice(len(law), 2000, p=law)] for own, law in zip(points, laws, strict=True)]
     assert convergence_bound(drawn) == pytest.approx(exact, rel=0.1)
-    assert convergence_bound([points[0][0], points[1]], laws=[None, laws[1]]) == pytest.approx(
+    assert convergence_bound([points[0][0], points[1]], point_shares=[None, laws[1]]) == pytest.approx(
         error_bound(points[0][0]) + laws[1] @ [error_bound(p) for p in points[1]]
     )
-    assert convergence_bound([coins(own) for own in points], laws=laws) == pytest.approx(exact)
+    assert convergence_bound([coins(own) for own in points], point_shares=laws) == pytest.approx(exact)
 
 
 def test_bound_holds_for_drawn_tasks_with_features() -> None:
@@ -83,7 +83,7 @@ def test_bound_holds_for_drawn_tasks_with_features() -> None:
     def gap(values: np.ndarray) -> float:
         return abs(values[group == 1].mean() - values[group == 0].mean())
 
-    bound = convergence_bound([skills[0], skills[1]], laws=list(laws))
+    bound = convergence_bound([skills[0], skills[1]], point_shares=list(laws))
     assert bound < 0.7
     assert abs(gap(label) - gap(truth)) <= bound
 
@@ -190,9 +190,9 @@ def test_sum_of_squares_bounds_the_bayesian_vote(skills: list[float], ones: floa
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: convergence_bound([[0.8], [0.7]], laws=[[1.0]]), "each of the 2 groups"),
-        (lambda: convergence_bound([[0.8], [0.7]], laws=[[0.5, 0.5], None]), "each of the 1 points"),
-        (lambda: convergence_bound([[[0.8], [0.8]], [0.7]], laws=[[0.5, 0.6], None]), "sum to one"),
+        (lambda: convergence_bound([[0.8], [0.7]], point_shares=[[1.0]]), "each of the 2 groups"),
+        (lambda: convergence_bound([[0.8], [0.7]], point_shares=[[0.5, 0.5], None]), "each of the 1 points"),
+        (lambda: convergence_bound([[[0.8], [0.8]], [0.7]], point_shares=[[0.5, 0.6], None]), "sum to one"),
         (lambda: asymptotic_fairness([[0.8, 0.7]], [0.5]), "each of 2 groups"),
         (lambda: asymptotic_fairness([[0.8, 0.7]], [0.5, 0.5], vote="mean"), "vote"),
         (lambda: majority_divergence([0.8], competent=0.7), "competent must be"),

@@ -11,8 +11,8 @@ import pytest
 
 import faircrowd as fc
 from faircrowd.audit.agreement import krippendorff_alpha
-from faircrowd.audit.workers.false_discovery import benjamini_hochberg, fisher_tests
 from faircrowd.audit.workers.influence import Influence, _share_out, worker_influence
+from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_tests
 from faircrowd.votes import VoteTable
 
 Row = tuple[int, int, int]

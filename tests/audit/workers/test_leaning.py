@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from faircrowd.audit.intervals import newcombe
-from faircrowd.audit.workers.false_discovery import benjamini_hochberg, fisher_tests
 from faircrowd.audit.workers.leaning import _cells, _tests, compare, judge
 from faircrowd.audit.workers.shrinkage import normal_prior, shrunken_gaps
-from faircrowd.audit.workers.worker_counts import spread
+from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_tests
+from faircrowd.audit.workers.worker_counts import range_over_groups
 
 
 def counts_of(seed: int, *shape: int) -> np.ndarray:
@@ -174,5 +174,5 @@ def test_a_prior_is_that_of_its_formula() -> None:
 
 def test_spread_is_of_the_rates_that_are_known() -> None:
     rates = np.array([[0.25, 0.75, np.nan], [np.nan, 0.5, np.nan], [0.5, 0.5, 0.25], [np.nan] * 3])
-    np.testing.assert_array_equal(spread(rates, axis=1), [0.5, np.nan, 0.25, np.nan])
-    np.testing.assert_array_equal(spread(rates, axis=0), [0.25, 0.25, np.nan])
+    np.testing.assert_array_equal(range_over_groups(rates, axis=1), [0.5, np.nan, 0.25, np.nan])
+    np.testing.assert_array_equal(range_over_groups(rates, axis=0), [0.25, 0.25, np.nan])

@@ -12,10 +12,10 @@ from scipy.stats import fisher_exact
 
 import faircrowd as fc
 from faircrowd.audit.intervals import gap_interval, newcombe
-from faircrowd.audit.workers.false_discovery import benjamini_hochberg, fisher_tests
 from faircrowd.audit.workers.influence import worker_influence
 from faircrowd.audit.workers.leaning import judge
 from faircrowd.audit.workers.shrinkage import normal_prior, shrunken_gaps
+from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_tests
 from faircrowd.audit.workers.worker_audit import LEANS, NO_SIGN, TOO_FEW, audit_workers
 from faircrowd.errors import InputError, OptionError
 from faircrowd.votes import VoteTable
@@ -339,7 +339,7 @@ def test_what_cannot_be_audited_is_said() -> None:
         audit_workers(votes, truth=np.zeros(8, dtype=int), posterior=np.full((8, 2), 0.5))
     with pytest.raises(InputError, match="a class code for each"):
         audit_workers(votes, truth=np.zeros(7, dtype=int))
-    with pytest.raises(InputError, match="-1 is not known"):
+    with pytest.raises(InputError, match="-1 stands for not known"):
         audit_workers(votes, truth=np.full(8, -2))
     with pytest.raises(InputError, match="row for each"):
         audit_workers(votes, posterior=np.full((7, 2), 0.5))

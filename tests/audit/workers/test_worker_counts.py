@@ -59,7 +59,7 @@ def test_truths_and_posteriors_that_are_none() -> None:
         with pytest.raises(InputError, match=f"truth holds {bad} for task 1; classes are coded from 0 to 2, and -1"):
             check_truth(votes, [0, bad, 0, bad, 0])
     with pytest.raises(
-        InputError, match=r"each of the 5 tasks and a column for each of the 3 classes; got shape \(5, 2\)"
+        InputError, match=r"each of the 5 tasks and one column for each of the 3 classes; got shape \(5, 2\)"
     ):
         model_confusion(votes, np.full((5, 2), 0.5))
     with pytest.raises(InputError, match="The votes have no groups; give sensitive_features"):

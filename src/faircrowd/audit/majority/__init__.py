@@ -1,1 +1,1 @@
-"""How the votes of workers add up in a majority."""
+"""How the votes of workers add up in a majority: exact rates, bounds, growing crowds, and ties."""

@@ -1,7 +1,6 @@
 """The majority's gap as the crowd grows: leanings that point the same way add up. Two classes."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numba
 import numpy as np
@@ -22,7 +21,7 @@ class MajorityCurve:
     Attributes
     ----------
     sizes : ndarray of int64, shape (n_sizes,)
-        Number of voters a task.
+        Number of voters per task.
     strict, loose : ndarray, shape (n_sizes, n_groups)
         The probability that the majority says 1; ties go to 0, or to 1.
     mean_gap : float
@@ -48,15 +47,15 @@ class MajorityCurve:
 def majority_curve(rates: ArrayLike, sizes: ArrayLike | None = None) -> MajorityCurve:
     r"""Return the majority's gap when every task is voted on by R different workers drawn from the pool.
 
-    The law of the count of ones, averaged over all :math:`\binom{W}{R}` crowds, is built worker by worker:
-    worker w belongs to R of the first w with probability R/w.
+    The distribution of the number of ones, averaged over all :math:`\binom{W}{R}` crowds, is built worker by worker:
+    worker w is among R drawn from the first w with probability R/w.
 
     Parameters
     ----------
     rates : array-like, shape (n_workers, n_groups)
         The probability that each worker says 1. Leave out workers whose rate is not known in a group.
     sizes : array-like of int, optional
-        The sizes R; by default 1, ..., 25, as far as there are workers.
+        The sizes R; by default 1, ..., 25, but at most the number of workers.
 
     Examples
     --------
@@ -69,24 +68,24 @@ def majority_curve(rates: ArrayLike, sizes: ArrayLike | None = None) -> Majority
     wanted = np.arange(1, min(most, 25) + 1) if sizes is None else np.atleast_1d(np.asarray(sizes))
     for size in wanted.tolist():
         if check_count("sizes", size, least=1) > most:
-            raise OptionError(f"sizes has {size}, and there are {most} workers.")
+            raise OptionError(f"sizes has {size}, but there are only {most} workers.")
     tails = np.stack([_pool_tails(np.ascontiguousarray(column), wanted.astype(np.int64)) for column in values.T], 1)
     return MajorityCurve(wanted.astype(np.int64), tails[:, :, 0], tails[:, :, 1], float(np.ptp(values, axis=1).mean()))
 
 
 @numba.njit(cache=True, nogil=True)
-def _pool_tails(rates: Any, sizes: Any) -> Any:
+def _pool_tails(rates: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
     most = sizes.max()
-    law = np.zeros((most + 1, most + 1))  # law[r, s]: s ones among r of the workers so far, drawn at random
-    law[0, 0] = 1.0
+    probability = np.zeros((most + 1, most + 1))  # [r, s]: s ones among r of the workers so far, drawn at random
+    probability[0, 0] = 1.0
     for w in range(1, rates.size + 1):
         rate = rates[w - 1]
         for r in range(min(w, most), 0, -1):
             part = r / w
             for s in range(r + 1):
-                joined = law[r - 1, s] * (1.0 - rate) + (law[r - 1, s - 1] * rate if s > 0 else 0.0)
-                law[r, s] += part * (joined - law[r, s])
+                joined = probability[r - 1, s] * (1.0 - rate) + (probability[r - 1, s - 1] * rate if s > 0 else 0.0)
+                probability[r, s] += part * (joined - probability[r, s])
     tails = np.empty((sizes.size, 2))
     for j in range(sizes.size):
-        tails[j, 0], tails[j, 1] = majority_tails(law[sizes[j]], sizes[j], sizes[j])
+        tails[j, 0], tails[j, 1] = majority_tails(probability[sizes[j]], sizes[j], sizes[j])
     return tails

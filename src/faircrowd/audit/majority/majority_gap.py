@@ -1,4 +1,4 @@
-"""How individual leanings add up in the majority: exact, by the Poisson-binomial law. Two classes."""
+"""How individual leanings add up in the majority: exact, by the Poisson-binomial distribution. Two classes."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import few
 from faircrowd.audit.majority.poisson_binomial import add_up, as_rates, majority_tails, survival
-from faircrowd.audit.workers.worker_counts import check_truth, groups_in, spread
-from faircrowd.engines import LocalEngine
+from faircrowd.audit.workers.worker_counts import check_truth, groups_in, range_over_groups
+from faircrowd.engines import Block, LocalEngine
 from faircrowd.errors import InputError, OptionError
 from faircrowd.exact.sums import mass_unit
 from faircrowd.fair.gap import gap_of
@@ -18,7 +18,7 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["CrowdGap", "MajorityRates", "crowd_gap", "group_rates", "majority_rates"]
 
-_LEAST = 1e-25  # ends of a law below this are cut off; see add_up
+_NEGLIGIBLE = 1e-25  # tails of a distribution below this are cut off; see add_up
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +49,14 @@ class MajorityRates:
 
 @dataclass(frozen=True, eq=False)
 class CrowdGap:
-    """The gap that the workers' own rates imply, beside the one that is seen.
+    """The gap that the workers' own rates imply, and the observed gap.
 
     Attributes
     ----------
     implied : MajorityRates
         If each worker voted by their own rate in the task's group, independently of the others.
     observed : MajorityRates
-        What the majority says.
+        Of the actual majority.
     mean_gap : float
         Mean over votes of the voter's own gap, where it is known.
     """
@@ -67,7 +67,7 @@ class CrowdGap:
 
 
 def majority_rates(rates: ArrayLike) -> MajorityRates:
-    """Return the exact law of the majority of independent voters, all of whom vote on every task.
+    """Return the exact rates of the majority of independent voters, all of whom vote on every task.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ def majority_rates(rates: ArrayLike) -> MajorityRates:
 def crowd_gap(votes: VoteTable, worker_rates: ArrayLike, *, truth: Codes | None = None) -> CrowdGap:
     r"""Return the gap of the majority that the workers' own rates imply, over the tasks' actual voters.
 
-    For each task the law of the count of ones is that of its own voters, with their rates in its group; the
-    probabilities of a majority are then averaged over the tasks of a group. What this leaves of the observed
-    gap is due to votes that go together: tasks that differ within a group, above all in their truth. With
-    ``truth``, rates are by group and true class, and votes need be independent only given both.
+    For each task, the distribution of the number of ones is that of its own voters, with their rates in its group; the
+    probabilities of a majority are then averaged over the tasks of a group. The rest of the observed gap is due to
+    votes that are correlated because tasks differ within a group, above all in their truth. With ``truth``, rates
+    are by group and true class, and votes need be independent only given both.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ def crowd_gap(votes: VoteTable, worker_rates: ArrayLike, *, truth: Codes | None 
     worker_rates : array-like, shape (n_workers, n_groups) or, with truth, (n_workers, n_groups, 2)
         The probability that a worker says class 1; NaN where it is not needed.
     truth : ndarray of int32, shape (n_tasks,), optional
-        The class of each task, -1 where it is not known. Only tasks with a known class then count, on both
-        sides of the comparison.
+        The class of each task, -1 where it is not known. Only tasks with a known class then count, for
+        the implied and for the observed rates.
     """
     group, groups = groups_in(votes)
     if votes.n_classes != 2:
-        raise InputError(f"How leanings add up is worked out for two classes; these votes have {votes.n_classes}.")
+        raise InputError(f"How leanings add up is computed for two classes; these votes have {votes.n_classes}.")
     n_groups = len(groups)
     shape = (votes.n_workers, n_groups) if truth is None else (votes.n_workers, n_groups, 2)
     rates = np.ascontiguousarray(worker_rates, dtype=np.float64)
@@ -120,41 +120,43 @@ def crowd_gap(votes: VoteTable, worker_rates: ArrayLike, *, truth: Codes | None 
         cell = np.where(known >= 0, group * 2 + known, -1).astype(np.int32)
     engine, unit = LocalEngine(votes, by_group=True), mass_unit(votes.n_tasks)
     by_cell = rates.reshape(votes.n_workers, -1)
-    # Whole units add up the same in every order.
+    # Integers add up to the same sum in every order.
     mass, tasks, lacking = engine.reduce(_tails, cell, by_cell, votes.most_votes, n_groups, unit)
     if lacking[0]:
-        few_tasks = np.flatnonzero(engine.emit(_lacking, cell, by_cell))[:5]
+        few_tasks = np.flatnonzero(engine.emit(_lacks_rate, cell, by_cell))[:5]
         raise InputError(
             f"worker_rates lacks the rate of a worker who voted on {few(votes.tasks.some(few_tasks), int(lacking[0]))}."
         )
     if (tasks == 0).any():
         raise InputError("A group has no task with a known truth; leave truth out, or give some.")
     means = mass / unit / tasks
-    gaps = np.fmax.reduce(spread(rates, axis=1).reshape(votes.n_workers, -1), axis=1)
+    gaps = np.fmax.reduce(range_over_groups(rates, axis=1).reshape(votes.n_workers, -1), axis=1)
     weights = np.where(np.isnan(gaps), 0, votes.votes_per_worker)
     mean_gap = float(np.nansum(gaps * weights) / weights.sum()) if weights.any() else float("nan")
     return CrowdGap(MajorityRates(means[0], means[1]), MajorityRates(means[2], means[3]), mean_gap)
 
 
 def group_rates(rates: ArrayLike) -> NDArray[np.float64]:
-    """Return rates with a row a voter and a column a group, or raise."""
+    """Return rates with one row per voter and one column per group, or raise."""
     values = as_rates(rates)
     if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 1:
-        raise OptionError(f"Rates need a row a voter and a column a group; got shape {values.shape}.")
+        raise OptionError(f"Rates need one row per voter and one column per group; got shape {values.shape}.")
     return values
 
 
 @numba.njit(cache=True, nogil=True)
-def _tails(block, cell, rates, most, n_groups, unit):  # type: ignore[no-untyped-def]
-    """Sum, a group, the probability of more than half ones and of half or more, and whether they are seen.
+def _tails(
+    block: Block, cell: Codes, rates: NDArray[np.float64], most: int, n_groups: int, unit: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Sum by group the probabilities of more than half ones and of half or more, and whether the votes have them.
 
-    Also the tasks that are counted, and the number of those that lack a rate.
+    Also return the number of tasks counted in each group, and the number of tasks where a rate is missing.
     """
     first, offsets, worker, label, group, _ = block
     mass = np.zeros((4, n_groups), np.int64)
     tasks = np.zeros(n_groups, np.int64)
     lacking = np.zeros(1, np.int64)
-    law = np.zeros(most + 1)
+    probability = np.zeros(most + 1)
     own = np.empty(most)
     for t in range(offsets.size - 1):
         start, stop, c, g = offsets[t], offsets[t + 1], cell[first + t], group[t]
@@ -169,9 +171,9 @@ def _tails(block, cell, rates, most, n_groups, unit):  # type: ignore[no-untyped
         if not known:
             lacking[0] += 1
             continue
-        low, high = add_up(own[:n], law, _LEAST)
-        strict, loose = majority_tails(law, n, high)
-        law[low : high + 1] = 0.0
+        low, high = add_up(own[:n], probability, _NEGLIGIBLE)
+        strict, loose = majority_tails(probability, n, high)
+        probability[low : high + 1] = 0.0
         mass[0, g] += np.int64(strict * unit + 0.5)
         mass[1, g] += np.int64(loose * unit + 0.5)
         mass[2, g] += np.int64(unit) * (2 * ones > n)
@@ -181,8 +183,8 @@ def _tails(block, cell, rates, most, n_groups, unit):  # type: ignore[no-untyped
 
 
 @numba.njit(cache=True, nogil=True)
-def _lacking(block, cell, rates):  # type: ignore[no-untyped-def]
-    """Emit whether a task that counts has a voter without a rate."""
+def _lacks_rate(block: Block, cell: Codes, rates: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Emit whether each task that counts has a voter without a rate."""
     first, offsets, worker, _, _, _ = block
     found = np.zeros(offsets.size - 1, np.bool_)
     for t in range(offsets.size - 1):

@@ -1,6 +1,4 @@
-"""The Poisson-binomial law: how many of several independent voters, each with a rate of their own, say 1."""
-
-from typing import Any
+"""The Poisson-binomial distribution: how many of several independent voters, each with their own rate, say 1."""
 
 import numba
 import numpy as np
@@ -9,11 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd._checks import few
 from faircrowd.errors import OptionError
 
-__all__ = ["add_up", "as_rates", "majority_tails", "poisson_binomial", "survival"]
+__all__ = ["add_up", "as_priors", "as_rates", "majority_tails", "poisson_binomial", "survival"]
 
 
 def poisson_binomial(rates: ArrayLike) -> NDArray[np.float64]:
-    r"""Return the probability of every count of ones.
+    r"""Return the probability of every number of ones.
 
     Parameters
     ----------
@@ -33,61 +31,70 @@ def poisson_binomial(rates: ArrayLike) -> NDArray[np.float64]:
     """
     values = as_rates(rates)
     columns = values if values.ndim == 2 else values[:, None]
-    law = np.zeros((columns.shape[1], values.shape[0] + 1))
-    for row, column in zip(law, columns.T, strict=True):
+    probability = np.zeros((columns.shape[1], values.shape[0] + 1))
+    for row, column in zip(probability, columns.T, strict=True):
         add_up(np.ascontiguousarray(column), row, 0.0)
-    return law.T.reshape(values.shape[0] + 1, *values.shape[1:])
+    return probability.T.reshape(values.shape[0] + 1, *values.shape[1:])
 
 
-def survival(rates: ArrayLike, least: int) -> Any:
-    r"""Return :math:`P(S \ge s)` for s = ``least``: a number, or one a group."""
-    law = poisson_binomial(rates)
-    return law[max(least, 0) :][::-1].sum(axis=0)  # the rarest first
+def survival(rates: ArrayLike, least: int) -> NDArray[np.float64]:
+    r"""Return :math:`P(S \ge s)` for s = ``least``, by group if rates have several columns."""
+    probability = poisson_binomial(rates)
+    tail: NDArray[np.float64] = probability[max(least, 0) :][::-1].sum(axis=0)  # the rarest first
+    return tail
 
 
 def as_rates(rates: ArrayLike) -> NDArray[np.float64]:
-    """Return the rates of voters as an array with a row a voter, or raise."""
+    """Return the rates of voters as an array with one row per voter, or raise."""
     try:
         values = np.asarray(rates, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError("Rates must be numbers, a row a voter and a column a group.") from None
+        raise OptionError("Rates must be numbers, with one row per voter and one column per group.") from None
     if values.ndim not in (1, 2) or not ((values >= 0) & (values <= 1)).all():
         raise OptionError(
-            "Rates must be probabilities from 0 to 1 (leave unknown ones out), a row a voter and a column a group; "
-            f"got shape {values.shape}, {few(values.ravel()[:5].tolist(), values.size)}."
+            "Rates must be probabilities from 0 to 1 (leave unknown ones out), with one row per voter and one column "
+            f"per group; got shape {values.shape}, {few(values.ravel()[:5].tolist(), values.size)}."
         )
     return values
 
 
-@numba.njit(cache=True, nogil=True)
-def add_up(rates: Any, law: Any, least: float) -> Any:
-    """Fill ``law``, zeros on entry, with the law of the count of ones; return the counts it ends at.
+def as_priors(priors: ArrayLike, n_groups: int) -> NDArray[np.float64]:
+    """Return the share of true ones in each group, or raise."""
+    values = as_rates(priors)
+    if values.shape != (n_groups,):
+        raise OptionError(f"priors must be the share of true ones in each of {n_groups} groups; got {values.tolist()}.")
+    return values
 
-    Ends of the law that fall below ``least`` are cut off as it grows. With least = 1e-25 a million voters
-    lose less than 1e-18 of the mass and the work grows as the voters to the power 3/2, not squared.
+
+@numba.njit(cache=True, nogil=True)
+def add_up(rates: NDArray[np.float64], probability: NDArray[np.float64], least: float) -> tuple[int, int]:
+    """Fill ``probability``, zeros on entry, with that of each number of ones; return the range of numbers filled.
+
+    Tails that fall below ``least`` are cut off as the distribution grows. With least = 1e-25 a million voters
+    lose less than 1e-18 of the mass, and the time is proportional to the number of voters to the power 3/2, not 2.
     """
     low = high = 0
-    law[0] = 1.0
+    probability[0] = 1.0
     for rate in rates:
-        law[high + 1] = law[high] * rate
+        probability[high + 1] = probability[high] * rate
         for s in range(high, low, -1):
-            law[s] = law[s] * (1.0 - rate) + law[s - 1] * rate
-        law[low] *= 1.0 - rate
+            probability[s] = probability[s] * (1.0 - rate) + probability[s - 1] * rate
+        probability[low] *= 1.0 - rate
         high += 1
-        while high > low and law[high] < least:
-            law[high] = 0.0
+        while high > low and probability[high] < least:
+            probability[high] = 0.0
             high -= 1
-        while low < high and law[low] < least:
-            law[low] = 0.0
+        while low < high and probability[low] < least:
+            probability[low] = 0.0
             low += 1
     return low, high
 
 
 @numba.njit(cache=True, nogil=True)
-def majority_tails(law: Any, n_voters: int, high: int) -> Any:
-    """Return the probability of more than half, and of half or more; ``law`` is zero above ``high``."""
+def majority_tails(probability: NDArray[np.float64], n_voters: int, high: int) -> tuple[float, float]:
+    """Return the probability of more than half ones, and of half or more; ``probability`` is zero above ``high``."""
     strict = 0.0
     for s in range(high, n_voters // 2, -1):
-        strict += law[s]
-    tied = law[n_voters // 2] if n_voters % 2 == 0 else 0.0
+        strict += probability[s]
+    tied = probability[n_voters // 2] if n_voters % 2 == 0 else 0.0
     return min(strict, 1.0), min(strict + tied, 1.0)

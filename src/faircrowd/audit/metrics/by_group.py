@@ -1,4 +1,4 @@
-"""Rates and errors of each group, with the counts that say how much they are worth."""
+"""Rates and errors of each group, with the counts that they rest on."""
 
 from typing import Any
 
@@ -6,26 +6,26 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from faircrowd.audit.metrics.columns import cross, read_features, warn_of_order
+from faircrowd._types import ColumnsLike, ValuesLike
 from faircrowd.audit.metrics.group_rates import divide
-from faircrowd.audit.metrics.sample import Sample, read_sample, tally
+from faircrowd.audit.metrics.sample import Sample, pair_codes, read_features, read_sample, tally, warn_of_order
 from faircrowd.votes.frames import frame_of, is_frame
 from faircrowd.votes.style import Style
 from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
-__all__ = ["by_group", "shown", "style_of"]
+__all__ = ["by_group", "column_values", "style_of"]
 
 
 def by_group(
-    y_pred: Any,
+    y_pred: ValuesLike,
     *,
-    sensitive_features: Any,
-    y_true: Any = None,
-    sample_weight: Any = None,
-    control_features: Any = None,
+    sensitive_features: ColumnsLike,
+    y_true: ValuesLike | None = None,
+    sample_weight: ValuesLike | None = None,
+    control_features: ColumnsLike | None = None,
 ) -> Any:
-    """Return what each group gets, a row a group.
+    """Return the rates and errors of each group, with one row per group.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ def by_group(
     y_true : array-like, optional
         True labels; None or NaN where they are not known. These rows are left out of error rates, and counted.
     sample_weight : array-like, optional
-        Numbers of at least 0. Rates are weighted; counts are of rows.
+        Numbers of at least 0. Rates are weighted; counts are numbers of rows.
     control_features : like sensitive_features, optional
-        Strata: a row a stratum and group, of those that occur.
+        Strata: one row per stratum and group that occur together.
 
     Returns
     -------
     frame
-        In the kind of the input, with the columns ``stratum`` (if asked for), ``group``, ``count``, ``weight`` (if
+        Of the same kind as the input, with the columns ``stratum`` (if asked for), ``group``, ``count``, ``weight`` (if
         given) and ``rate_<label>``. With truth also ``known`` and ``unknown`` (rows with and without it) and
         ``accuracy``; for binary labels ``positives``, ``tpr``, ``negatives``, ``fpr``; for others ``true_<label>``
         (rows) and ``recall_<label>``. A rate of no rows is NaN.
@@ -60,25 +60,27 @@ def by_group(
     0     a          1  1.0          1  0.0
     1     b          0  NaN          1  1.0
     """
-    sample = read_sample(y_pred, sensitive_features, y_true=y_true, sample_weight=sample_weight, truth_may_lack=True)
+    sample = read_sample(
+        y_pred, sensitive_features, y_true=y_true, sample_weight=sample_weight, allow_missing_truth=True
+    )
     columns: dict[str, Any] = {}
     if control_features is None:
         cell, n_cells = sample.group, len(sample.groups)
-        columns["group"] = shown(sample.groups)
+        columns["group"] = column_values(sample.groups)
     else:
         stratum, strata = read_features(control_features, "control_features", sample.label.size)
         warn_of_order(y_pred, control_features=control_features)
-        cell, left, right = cross(stratum, sample.group, len(sample.groups))
+        cell, left, right = pair_codes(stratum, sample.group, len(sample.groups))
         n_cells = left.size
-        columns = {"stratum": shown(strata, left), "group": shown(sample.groups, right)}
+        columns = {"stratum": column_values(strata, left), "group": column_values(sample.groups, right)}
     columns |= _rates(sample, cell, n_cells)
     if sample.truth is not None:
         columns |= _errors(sample, cell, n_cells, sample.truth)
     return style_of(y_pred, sensitive_features, y_true, control_features).columns(columns)
 
 
-def style_of(*given: Any) -> Style:
-    """Follow the first of the inputs that is a frame or a Series."""
+def style_of(*given: object) -> Style:
+    """Return the style of the first input that is a frame or a Series."""
     for data in given:
         if isinstance(data, pa.Array | pa.ChunkedArray):
             return Style("pyarrow")
@@ -88,8 +90,8 @@ def style_of(*given: Any) -> Style:
     return Style()
 
 
-def shown(vocabulary: Vocabulary, codes: NDArray[np.int64] | None = None) -> list[Any]:
-    """Return values (at ``codes``) for a column: as they came, or as text where they have no type in common."""
+def column_values(vocabulary: Vocabulary, codes: NDArray[np.int64] | None = None) -> list[Any]:
+    """Return values (at ``codes``) for a column: as given, or as text where they have no type in common."""
     values = value_names(vocabulary) if vocabulary.is_mixed else vocabulary.to_list()
     return values if codes is None else [values[code] for code in codes]
 

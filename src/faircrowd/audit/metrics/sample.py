@@ -1,24 +1,44 @@
-"""Labels, truths and groups of a sample brought together as codes, and how often they meet."""
+"""Read labels, groups and weights from any list, array, Series or frame, encode them, and count how often they meet.
+
+Everything is matched by position, as in fairlearn: row i of each input is about the same task, whatever index the
+inputs carry.
+"""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from faircrowd._checks import check_memory, few
-from faircrowd.audit.metrics.columns import check_length, read_features, read_labels, read_weights, warn_of_order
-from faircrowd.errors import InputError
+from faircrowd._checks import LARGEST, check_memory, few, warn
+from faircrowd._types import ColumnsLike, ValuesLike
+from faircrowd.errors import DataWarning, InputError
 from faircrowd.votes.encode import encode
+from faircrowd.votes.facts import pandas_array
+from faircrowd.votes.frames import column_of, frame_of, is_frame
 from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
 
-__all__ = ["Sample", "read_sample", "tally"]
+__all__ = [
+    "Sample",
+    "check_length",
+    "pair_codes",
+    "read_features",
+    "read_labels",
+    "read_sample",
+    "read_weights",
+    "tally",
+    "warn_of_order",
+]
+
+_NUMBERS = (int, float, np.number, np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows with a label and a group each.
+    """Rows, each with a label and a group.
 
     Attributes
     ----------
@@ -41,20 +61,25 @@ class Sample:
 
 
 def read_sample(
-    y_pred: Any, sensitive_features: Any, *, y_true: Any = None, sample_weight: Any = None, truth_may_lack: bool = False
+    y_pred: ValuesLike,
+    sensitive_features: ColumnsLike,
+    *,
+    y_true: ValuesLike | None = None,
+    sample_weight: ValuesLike | None = None,
+    allow_missing_truth: bool = False,
 ) -> Sample:
     """Read labels and groups and, if given, true labels and weights.
 
     Raises
     ------
     InputError
-        If lengths differ, a label, a group or (unless it may lack) a truth is missing, or a group has no weight.
+        If lengths differ, a label, a group or (unless allowed) a true label is missing, or a group has no weight.
     """
     label, classes = read_labels(y_pred, "y_pred")
     group, groups = read_features(sensitive_features, "sensitive_features", label.size)
     truth = None
     if y_true is not None:
-        truth, truths = read_labels(y_true, "y_true", may_lack=truth_may_lack)
+        truth, truths = read_labels(y_true, "y_true", allow_missing=allow_missing_truth)
         check_length(truth, "y_true", label.size)
         classes, place, true_place = _shared(classes, truths)
         label, truth = place[label], np.append(true_place, np.int32(-1))[truth]
@@ -64,6 +89,92 @@ def read_sample(
     warn_of_order(y_pred, sensitive_features=sensitive_features, y_true=y_true, sample_weight=sample_weight)
     classes, positive = _positive(classes)
     return Sample(classes, groups, label, group, truth, weights, positive)
+
+
+def read_labels(values: ValuesLike, name: str, *, allow_missing: bool = False) -> tuple[Codes, Vocabulary]:
+    """Encode labels; raise if there are none, or if one is missing and that is not allowed."""
+    codes, classes = encode(_column(values, name))
+    if codes.size == 0:
+        raise InputError(f"{name} is empty; give one label per row.")
+    if not allow_missing:
+        _refuse_missing(codes, name)
+    return codes, classes
+
+
+def read_features(values: ColumnsLike, name: str, n_rows: int) -> tuple[Codes, Vocabulary]:
+    """Encode one or several columns: a list, array, Series, frame, or dict of columns. Several are intersected."""
+    if isinstance(values, Mapping):
+        columns = [_column(value, f"{name}[{key!r}]") for key, value in values.items()]
+    elif is_frame(values):
+        frame = frame_of(values)
+        columns = [column_of(frame, column) for column in frame.columns]
+    elif isinstance(values, np.ndarray) and values.ndim == 2:
+        columns = [_column(column, name) for column in values.T]
+    else:
+        columns = [_column(values, name)]
+    if not columns:
+        raise InputError(f"{name} has no column.")
+    coded = [encode(column) for column in columns]
+    for codes, _ in coded:
+        check_length(codes, name, n_rows)
+        _refuse_missing(codes, name)
+    (group, groups), *rest = coded
+    if not rest:
+        return group, groups
+    tuples = [(value,) for value in groups.to_list()]
+    for codes, vocabulary in rest:
+        group, left, right = pair_codes(group, codes, len(vocabulary))
+        more = vocabulary.to_list()
+        tuples = [(*tuples[i], more[j]) for i, j in zip(left, right, strict=True)]
+    return group, Vocabulary(as_objects(tuples))
+
+
+def read_weights(values: ValuesLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    """Return sample weights: numbers of at least 0; None for equal weights."""
+    if values is None:
+        return None
+    check_length(values, "sample_weight", n_rows)
+    try:
+        weights = np.asarray(values, dtype=np.float64).reshape(n_rows)
+    except (TypeError, ValueError):
+        raise InputError("sample_weight must be one number per row.") from None
+    bad = np.flatnonzero(~((weights >= 0) & (weights <= LARGEST)))
+    if bad.size:
+        raise InputError(f"sample_weight holds {weights[bad[0]]} in row {bad[0]}; weights are numbers of at least 0.")
+    if not weights.any():
+        raise InputError("All of sample_weight is 0; some row must count.")
+    return weights
+
+
+def check_length(values: object, name: str, n_rows: int) -> None:
+    """Raise unless there is one value per row."""
+    if not hasattr(values, "__len__"):
+        raise InputError(f"{name} must be a column with one value per row; got {few([values])}.")
+    if len(values) != n_rows:
+        raise InputError(
+            f"{name} has {len(values):,} rows and y_pred has {n_rows:,}; they are matched by row, so give equally many."
+        )
+
+
+def warn_of_order(y_pred: object, **others: object) -> None:
+    """Warn if pandas objects have the same index in another order: users with task ids there may expect a join."""
+    index: Any = getattr(y_pred, "index", None)
+    for name, other in others.items():
+        second: Any = getattr(other, "index", None)
+        if not hasattr(index, "isin") or not hasattr(second, "isin") or index.equals(second):
+            continue
+        if index.nlevels == second.nlevels and index.is_unique and index.isin(second).all():
+            warn(
+                f"y_pred and {name} have the same index in another order, and rows are taken by position, as in "
+                f"fairlearn; bring {name} into the order of y_pred with .loc[y_pred.index].",
+                DataWarning,
+            )
+
+
+def pair_codes(first: Codes, second: Codes, n_second: int) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
+    """Return each row's pair of codes, numbered in order among those that occur, and the two parts of each pair."""
+    pair, pairs = encode(first.astype(np.int64) * n_second + second)
+    return pair, *np.divmod(np.asarray(pairs.values), n_second)
 
 
 def tally(*parts: tuple[Codes, int], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
@@ -88,10 +199,48 @@ def tally(*parts: tuple[Codes, int], weights: NDArray[np.float64] | None = None)
     return np.bincount(place, weights=weights, minlength=size).reshape(shape).astype(np.float64)
 
 
+def _column(values: ColumnsLike, name: str) -> Any:
+    """Return values ready for ``encode``; numbers of mixed types become one type, so that 1, 1.0 and True are equal."""
+    column: Any = values
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        return column
+    if is_frame(column):
+        frame = frame_of(column)
+        if len(frame.columns) != 1:
+            raise InputError(f"{name} must be one column with one value per row; got {len(frame.columns)} columns.")
+        column = column_of(frame, frame.columns[0])
+    elif isinstance(column, Sequence) and not isinstance(column, str | bytes):
+        column = as_objects(column)
+    elif not isinstance(column, np.ndarray):
+        try:
+            column = pandas_array(column)
+        except TypeError:  # not a Series
+            column = np.asarray(column)
+    if not isinstance(column, np.ndarray):
+        return column
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column[:, 0]
+    if column.ndim != 1:
+        found = f"shape {column.shape}" if column.ndim else few([column.item()])
+        raise InputError(f"{name} must be one column with one value per row; got {found}.")
+    if column.dtype == object and all(issubclass(kind, _NUMBERS) for kind in set(map(type, column))):
+        return np.asarray(column.tolist())
+    return column
+
+
+def _refuse_missing(codes: Codes, name: str) -> None:
+    missing = np.flatnonzero(codes < 0)
+    if missing.size:
+        raise InputError(
+            f"{name} is missing in {missing.size:,} of {codes.size:,} rows, first in row {missing[0]}; "
+            "fill it in, or leave these rows out."
+        )
+
+
 def _shared(labels: Vocabulary, truths: Vocabulary) -> tuple[Vocabulary, Codes, Codes]:
-    """Return the classes that labels and truths have between them, and the place there of each of the two."""
+    """Return the classes of labels and true labels together, and the codes there of the classes of each."""
     own, theirs = labels.to_list(), truths.to_list()
-    # `code_of` takes "1" of a file and 1 of a frame for one class; a dict takes True and 1 for one, as numpy does.
+    # `code_of` matches "1" of a file with 1 of a frame; a dict matches True with 1, as numpy does.
     equal = {value: code for code, value in enumerate(own)}
     found = [
         equal.get(value, -1) if code < 0 else code

@@ -1,10 +1,10 @@
-"""The paper's theorems as functions, one a result; docs/theory.md has them side by side.
+"""The paper's theorems, one function per result; docs/theory.md compares them with the paper.
 
-The majority's bounds themselves are in :mod:`faircrowd.audit.majority.bounds`.
+The bounds on the majority's gap are in :mod:`faircrowd.audit.majority.bounds`.
 """
 
+from faircrowd.audit.majority.bounds import majority_derivative, majority_gap_bound_given_truth
 from faircrowd.audit.theory.convergence import AsymptoticFairness, asymptotic_fairness, convergence_bound
-from faircrowd.audit.theory.derivative import majority_derivative
 from faircrowd.audit.theory.disparity import (
     PointwiseFair,
     gap_over_features,
@@ -19,9 +19,8 @@ from faircrowd.audit.theory.divergence import (
     majority_divergence,
     partition_workers,
 )
-from faircrowd.audit.theory.enumerate import ExactMajority, exact_majority, exact_majority_given_truth
+from faircrowd.audit.theory.exact_majority import ExactMajority, exact_majority, exact_majority_given_truth
 from faircrowd.audit.theory.exponents import bayes_exponent, error_bound, majority_exponent
-from faircrowd.audit.theory.given_truth import majority_gap_bound_given_truth
 
 __all__ = [
     "AsymptoticFairness",

@@ -1,7 +1,4 @@
-"""Workers as the theorems take them: skills, or confusion matrices."""
-
-from collections.abc import Sequence
-from typing import Any
+"""Checks of the crowds that theorems are about: skills, confusion matrices, and other probabilities."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,16 +6,16 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd.audit.majority.poisson_binomial import as_rates
 from faircrowd.errors import OptionError
 
-__all__ = ["VOTES", "as_law", "as_matrices", "as_priors", "as_skills"]
+__all__ = ["VOTES", "as_matrices", "as_probabilities", "as_skills"]
 
 VOTES = ("majority", "bayes")
-"""Rules that the theorems are about."""
+"""The voting rules that the theorems are about."""
 
-_SUM = 1e-9
+_SUM_TOLERANCE = 1e-9
 
 
 def as_skills(skills: ArrayLike) -> NDArray[np.float64]:
-    """Return the probabilities that workers are right, a row a worker and a column a point (a group, a feature)."""
+    """Return the probabilities that workers are right, shape (n_workers, n_points); points are groups or features."""
     values = as_rates(skills)
     if values.size == 0:
         raise OptionError("Skills need at least one worker.")
@@ -31,7 +28,7 @@ def as_matrices(crowd: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     crowd : array-like, shape (n_workers,) or (n_workers, n_classes, n_classes)
-        Skills of workers who are right with one probability in two classes, or matrices with
+        Skills of workers who are equally often right in both of two classes, or matrices with
         :math:`P(\tilde Y_r = j \mid Y = k)` in row j and column k.
 
     Returns
@@ -44,30 +41,22 @@ def as_matrices(crowd: ArrayLike) -> NDArray[np.float64]:
         return np.stack([np.stack([right, 1 - right], axis=1), np.stack([1 - right, right], axis=1)], axis=2)
     if values.ndim != 3 or values.shape[1] != values.shape[2] or values.shape[1] < 2 or len(values) < 1:
         raise OptionError(
-            "A crowd is a skill a worker, or a confusion matrix a worker with a row a label given and a column a "
-            f"true class; got shape {values.shape}."
+            "A crowd has one skill per worker, or one confusion matrix per worker with the labels given in rows and "
+            f"the true classes in columns; got shape {values.shape}."
         )
-    return as_law(values, axis=1, what="The columns of confusion matrices")
+    return as_probabilities(values, axis=1, what="The columns of confusion matrices")
 
 
-def as_priors(priors: ArrayLike, n_groups: int) -> NDArray[np.float64]:
-    """Return the share of true ones in each group."""
-    values = as_rates(priors)
-    if values.shape != (n_groups,):
-        raise OptionError(f"priors must be the share of true ones in each of {n_groups} groups; got {values.tolist()}.")
-    return values
-
-
-def as_law(values: ArrayLike | Sequence[Any], *, axis: int, what: str) -> NDArray[np.float64]:
+def as_probabilities(values: ArrayLike, *, axis: int, what: str) -> NDArray[np.float64]:
     """Return probabilities that sum to one along an axis, or raise."""
-    law = _numbers(values)
-    if not ((law >= 0).all() and (np.abs(law.sum(axis=axis) - 1) <= _SUM).all()):
+    probabilities = _numbers(values)
+    if not ((probabilities >= 0).all() and (np.abs(probabilities.sum(axis=axis) - 1) <= _SUM_TOLERANCE).all()):
         raise OptionError(f"{what} must be probabilities that sum to one.")
-    return law
+    return probabilities
 
 
-def _numbers(values: Any) -> NDArray[np.float64]:
+def _numbers(values: ArrayLike) -> NDArray[np.float64]:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError("Skills, matrices and laws must be arrays of numbers.") from None
+        raise OptionError("Skills, matrices and probabilities must be arrays of numbers.") from None

@@ -1,11 +1,11 @@
 r"""Competent, adversarial and mediocre workers, and the conditions under which a growing crowd ends up right.
 
-**What a finite crowd can tell.** Both conditions are about infinitely many workers: a limit of shares, and a
-series that diverges. No finite crowd satisfies or violates them. What is exact for finitely many is the bound of
-the error, given here beside each condition; and *if* workers keep coming with the same shares (drawn from the crowd
-at hand, say), the majority's condition holds if its value is above 1, and the Bayesian one if its sum is above 0.
-A value of at most 1 does not show that the majority fails: mediocre workers are taken at their worst, as always
-wrong. A mean skill above 1/2 is enough (:func:`~faircrowd.audit.theory.convergence.asymptotic_fairness`).
+**What a finite crowd can show.** Both conditions are about infinitely many workers: a limit of shares, and a series
+that diverges. No finite crowd satisfies or violates them. What is exact for finitely many workers is the bound on the
+error, which is given with each condition; and *if* workers keep coming with the same shares (for example, drawn from
+the crowd at hand), the majority's condition holds if its value is above 1, and the Bayesian one if its sum is above 0.
+A value of at most 1 does not show that the majority fails: mediocre workers are assumed to be always wrong. A mean
+skill above 1/2 is enough (:func:`~faircrowd.audit.theory.convergence.asymptotic_fairness`).
 """
 
 import math
@@ -50,8 +50,8 @@ class CrowdPartition:
     def shares(self) -> tuple[float, float, float]:
         r"""The shares :math:`\alpha_R, \beta_R, \gamma_R = 1 - \alpha_R - \beta_R`.
 
-        The print divides :math:`\gamma_R` by R; then the shares would not sum to one, and the derivative in its own
-        proof would come out otherwise.
+        The paper divides :math:`\gamma_R` by R; then the shares would not sum to one, and the derivative in its own
+        proof would be different.
         """
         counts = [int(np.count_nonzero(mask)) for mask in (self.competent, self.adversarial, self.mediocre)]
         one, two, three = (count / sum(counts) for count in counts)
@@ -68,9 +68,9 @@ class MajorityDivergence:
     value : float
         :math:`\alpha_R (1 + 2 \varepsilon) + 2 C \beta_R`. The condition is that its limit inferior is above 1.
     exponent : float
-        A lower bound of the majority's exponent by the partition alone; above 0 exactly if ``value`` is above 1.
+        A lower bound on the majority's exponent from the partition alone; above 0 exactly if ``value`` is above 1.
     error_bound : float
-        Of this crowd's majority, everywhere: :math:`e^{-R \cdot \text{exponent}}`.
+        On the error of this crowd's majority at every point: :math:`e^{-R \cdot \text{exponent}}`.
     """
 
     partition: CrowdPartition
@@ -93,7 +93,7 @@ class BayesDivergence:
     value : float
         :math:`\sum_r (p_r - 1/2)^2`, the smallest over points. The condition is that the series diverges.
     error_bound : float
-        Of this crowd's Bayesian vote, everywhere: :math:`\frac12 e^{-2 \cdot \text{value}}`.
+        On the error of this crowd's Bayesian vote at every point: :math:`\frac12 e^{-2 \cdot \text{value}}`.
     """
 
     value: float
@@ -113,12 +113,12 @@ def partition_workers(
     Parameters
     ----------
     skills : array-like, shape (n_workers,) or (n_workers, n_points)
-        The probability to be right, at each point (group, features) if it depends on it.
+        The probability to be right, at each point (group, features) if it depends on the point.
     competent, adversarial : float
         The margins :math:`\varepsilon` and :math:`\varepsilon'`, between 0 and 1/2.
     floor : float
-        C: the least skill of those who count as adversarial, from 0 to 1/2. Workers below it are mediocre,
-        that is, taken as always wrong.
+        C: the least skill of those who count as adversarial, from 0 to 1/2. Workers below it count as mediocre,
+        that is, as always wrong.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def majority_divergence(
     The exponent is bounded by that of the worst crowd with the same partition: competent workers with skill
     :math:`1/2 + \varepsilon`, adversarial ones with C, mediocre ones with 0; ``value - 1`` is the derivative at t = 1
     of its logarithm. The appendix also claims the converse, that the bound does not diverge unless the limit
-    is above 1; that is so below 1 but not at it (:math:`1 + R^{-1/4}` tends to 1, and the bound still diverges).
+    is above 1; this is true below 1 but not at 1 (:math:`1 + R^{-1/4}` tends to 1, and the bound still diverges).
 
     Parameters
     ----------

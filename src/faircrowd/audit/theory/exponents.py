@@ -1,7 +1,7 @@
-r"""How fast a vote's error falls: its exponents (Gao, Lu and Zhou 2016, upper bounds only).
+r"""How fast the error of a vote decreases: error exponents (Gao, Lu and Zhou 2016, upper bounds only).
 
 R workers vote independently given the truth. The error of a vote is at most :math:`(K - 1) e^{-R E}` for K classes
-(:math:`e^{-R E}` for two), with the exponents E below, whatever the class shares and however ties are broken.
+(:math:`e^{-R E}` for two), with the exponents E below, for all shares of the classes and however ties are broken.
 """
 
 import math
@@ -24,8 +24,8 @@ def bayes_exponent(crowd: ArrayLike) -> float:
         P(\tilde Y_r = j \mid Y = k)^{1 - s} P(\tilde Y_r = j \mid Y = l)^s
 
     The sum is convex in s, and its minimum is where the derivative is 0. For skills :math:`p_r` the best s is 1/2, and
-    this is the paper's :math:`-\frac1R \sum_r \ln 2 \sqrt{p_r (1 - p_r)}`: 0 for a crowd of coins, infinite if
-    somebody is always right or always wrong.
+    this is the paper's :math:`-\frac1R \sum_r \ln 2 \sqrt{p_r (1 - p_r)}`: 0 for a crowd that votes at random, infinite
+    if somebody is always right or always wrong.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def majority_exponent(crowd: ArrayLike) -> float:
 
     .. math:: -\min_{0 < t \le 1} \frac1R \sum_r \ln \Bigl( p_r t + \frac{1 - p_r}{t} \Bigr)
 
-    The logarithm covers the whole of :math:`p_r t + (1 - p_r)/t`; the print lacks the brackets. It is 0 unless the
+    The logarithm is of the sum :math:`p_r t + (1 - p_r)/t`; the paper omits the brackets. It is 0 unless the
     mean skill is above 1/2. For K classes the largest count wins, and the exponent is the smallest over true
     classes k and rivals l, with :math:`P_{kk} t + P_{lk} / t + 1 - P_{kk} - P_{lk}` in the logarithm.
 
@@ -68,7 +68,7 @@ def majority_exponent(crowd: ArrayLike) -> float:
 
 
 def error_bound(crowd: ArrayLike, *, vote: str = "majority") -> float:
-    """Bound the probability that the vote of a whole crowd is wrong, by its exponent; at most 1.
+    """Bound the probability that the vote of a crowd is wrong, by its exponent; at most 1.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def chernoff_point(one: NDArray[np.float64], two: NDArray[np.float64]) -> tuple[
     Parameters
     ----------
     one, two : ndarray, shape (n_workers, n_labels)
-        The laws p and q of the workers' labels under either class.
+        The distributions p and q of the workers' labels under the one and the other class.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def chernoff_point(one: NDArray[np.float64], two: NDArray[np.float64]) -> tuple[
     """
     both = (one > 0) & (two > 0)
     if not both.any(axis=1).all():
-        return 0.5, -math.inf  # somebody's label leaves no doubt
+        return 0.5, -math.inf  # some worker's label is conclusive
     logs, ratios = np.log(np.where(both, one, 1.0)), np.zeros(one.shape)
     np.log(two, out=ratios, where=both)
     ratios -= logs
@@ -111,10 +111,10 @@ def chernoff_point(one: NDArray[np.float64], two: NDArray[np.float64]) -> tuple[
     return s, float(np.log(terms(s).sum(axis=1)).sum())
 
 
-def _rivalry(laws: NDArray[np.float64], truth: int, rival: int) -> float:
+def _rivalry(rates: NDArray[np.float64], truth: int, rival: int) -> float:
     """Return the exponent of the probability that the rival gets as many votes as the truth, or more."""
-    right, wrong = laws[:, truth], laws[:, rival]
-    other = np.delete(laws, [truth, rival], axis=1).sum(axis=1)
+    right, wrong = rates[:, truth], rates[:, rival]
+    other = np.delete(rates, [truth, rival], axis=1).sum(axis=1)
     if (right - wrong).sum() <= 0:
         return 0.0
     may_err = wrong > 0
@@ -124,7 +124,7 @@ def _rivalry(laws: NDArray[np.float64], truth: int, rival: int) -> float:
         return math.inf  # more are always right than can ever vote for the rival
     if surplus == 0:  # the minimum is the limit t = 0
         left = np.concatenate([wrong[may_err], other[~may_err & ~sure]])
-        return float(-np.log(left).sum() / len(laws))
+        return float(-np.log(left).sum() / len(rates))
 
     def slope(u: float) -> float:  # in u = ln t, in which the sum is convex
         up, down = right * math.exp(u), wrong * math.exp(-u)
@@ -135,7 +135,7 @@ def _rivalry(laws: NDArray[np.float64], truth: int, rival: int) -> float:
         low *= 2
     u = _lowest(slope, low, 0.0)
     value = np.log(right * math.exp(u) + wrong * math.exp(-u) + other).sum()
-    return max(float(-value / len(laws)), 0.0)
+    return max(float(-value / len(rates)), 0.0)
 
 
 def _lowest(slope: Callable[[float], float], low: float, high: float) -> float:

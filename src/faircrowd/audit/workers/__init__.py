@@ -1,1 +1,1 @@
-"""How each worker treats groups."""
+"""How each worker treats groups: counts of votes, differences between groups, tests, shrinkage, influence."""

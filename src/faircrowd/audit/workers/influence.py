@@ -1,4 +1,4 @@
-"""What each worker does to the crowd's gap: the majority with and without them, for all workers in one pass."""
+"""The influence of each worker on the crowd's gap: the majority with and without them, for all workers in one pass."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice
-from faircrowd.audit.workers.worker_counts import groups_in, spread
-from faircrowd.engines import LocalEngine
+from faircrowd.audit.workers.worker_counts import groups_in, range_over_groups
+from faircrowd.engines import Block, LocalEngine
 from faircrowd.votes import VoteTable
 
 __all__ = ["Influence", "worker_influence"]
 
-_RULES = ("split", "first", "last")
-_WHOLE = 2520 << 20  # the mass of a task, in units that up to ten classes can share without a rest
+_TIE_RULES = ("split", "first", "last")
+_TASK_MASS = 2520 << 20  # the mass of a task, an integer that divides evenly among up to ten classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Influence:
         The gap of the majority if the worker's votes are left out; tasks that nobody else voted on are left
         out with them. NaN if fewer than two groups are left.
     changed : ndarray of int64, shape (n_workers,)
-        How many tasks get another label, or none.
+        Number of tasks that get another label, or none.
     """
 
     gap: float
@@ -43,26 +43,26 @@ class Influence:
 
     @property
     def ranking(self) -> NDArray[np.int64]:
-        """Workers by falling influence; equal ones in the order of their codes, unknown ones last."""
+        """Workers by decreasing influence; equal ones in the order of their codes, unknown ones last."""
         return np.argsort(-self.influence, kind="stable")
 
 
 def worker_influence(votes: VoteTable, *, ties: str = "split") -> Influence:
-    """Leave out each worker in turn; exact, in time proportional to the votes.
+    """Leave out each worker in turn: exact, in time proportional to the number of votes.
 
     Only the tasks of a worker can change, and of these only the ones that their vote decides.
 
     Parameters
     ----------
     ties : {"split", "first", "last"}
-        A tied task counts in equal parts for all tied classes; or for the first, or the last of them, as in
-        :class:`faircrowd.MajorityVote`. To leave out one of an odd number of votes makes ties, so that with
-        "first" or "last" it is the rule for ties that shows, more than the worker.
+        A tied task counts in equal parts for all tied classes, or for the first or the last of them, as in
+        :class:`faircrowd.MajorityVote`. Leaving out one of an odd number of votes makes ties, so that with
+        "first" or "last" the result reflects the rule for ties more than the worker.
     """
     _, groups = groups_in(votes)
-    check_choice("ties", ties, _RULES)
+    check_choice("ties", ties, _TIE_RULES)
     engine = LocalEngine(votes, by_group=True)
-    rule = _RULES.index(ties)
+    rule = _TIE_RULES.index(ties)
     labels, moves, changed = engine.reduce(_leave_out, votes.n_workers, len(groups), votes.n_classes, rule)
     return Influence(_gaps(labels[None]).item(), _gaps(labels + moves), changed)
 
@@ -71,12 +71,14 @@ def _gaps(labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the gap of the mass of each label, shape (..., n_groups, n_classes)."""
     total = labels.sum(axis=2, keepdims=True)
     rates = np.divide(labels, total, out=np.full(labels.shape, np.nan), where=total > 0)
-    return np.asarray(spread(rates, axis=1).max(axis=1))
+    return np.asarray(range_over_groups(rates, axis=1).max(axis=1))
 
 
 @numba.njit(cache=True, nogil=True)
-def _leave_out(block, n_workers, n_groups, n_classes, rule):  # type: ignore[no-untyped-def]
-    """Sum the mass of the majority's labels, and how it moves without each worker."""
+def _leave_out(
+    block: Block, n_workers: int, n_groups: int, n_classes: int, rule: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Sum the mass of the majority's labels, and how it changes without each worker."""
     _, offsets, worker, label, group, _ = block
     labels = np.zeros((n_groups, n_classes), np.int64)
     moves = np.zeros((n_workers, n_groups, n_classes), np.int64)
@@ -117,10 +119,12 @@ def _leave_out(block, n_workers, n_groups, n_classes, rule):  # type: ignore[no-
 
 
 @numba.njit(cache=True, nogil=True)
-def _share_out(classes, counts, rule, mass):  # type: ignore[no-untyped-def]
+def _share_out(
+    classes: NDArray[np.int64], counts: NDArray[np.int64], rule: int, mass: NDArray[np.int64]
+) -> tuple[int, int]:
     """Give the mass of a task to the class with the most votes, by the rule for ties.
 
-    Return the most votes, and the most of any other class (as many, if there is a tie).
+    Return the largest number of votes of a class, and the largest of any other class (the same, if there is a tie).
     """
     top = second = n_tied = winner = 0
     for k in classes:
@@ -135,5 +139,5 @@ def _share_out(classes, counts, rule, mass):  # type: ignore[no-untyped-def]
             second = max(second, counts[k])
     for k in classes:
         if top > 0 and (k == winner if rule > 0 else counts[k] == top):
-            mass[k] = _WHOLE if rule > 0 else _WHOLE // n_tied
+            mass[k] = _TASK_MASS if rule > 0 else _TASK_MASS // n_tied
     return top, second

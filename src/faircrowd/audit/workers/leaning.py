@@ -1,15 +1,14 @@
-"""Whether workers vote differently by group: the size of the difference, its interval, and a test."""
+"""Whether workers lean, that is vote differently by group: the size of the difference, its interval, and a test."""
 
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.audit.intervals import newcombe
-from faircrowd.audit.workers.false_discovery import benjamini_hochberg, fisher_tests
 from faircrowd.audit.workers.shrinkage import shrunken_gaps
+from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_tests
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Leaning", "compare", "judge"]
@@ -17,7 +16,7 @@ __all__ = ["Leaning", "compare", "judge"]
 
 @dataclass(frozen=True, eq=False)
 class Leaning:
-    """How differently each worker votes by group. Arrays with one entry a worker.
+    """How differently each worker votes by group. Arrays with one entry per worker.
 
     Attributes
     ----------
@@ -25,21 +24,21 @@ class Leaning:
         The largest difference, over labels (and true classes), of the worker's rates in two groups, among the
         groups they voted in; NaN for a worker who voted in one group only.
     low, high : ndarray
-        Interval of the gap, from Newcombe's for each label and pair of groups; the lower end allows for all of
-        them at once (see :mod:`faircrowd.audit.intervals`). A group the worker has not voted in could hide any
-        gap: ``high`` is then 1.
+        Interval of the gap, from Newcombe's interval for each label and pair of groups; the lower end is corrected
+        for all of them at once (see :mod:`faircrowd.audit.intervals`). If the worker has not voted in some group,
+        any gap is possible there, and ``high`` is 1.
     p_value : ndarray
         Of "no difference between groups": Fisher's exact test of each label in each group against the other
-        groups; the smallest p-value times the number of tests that could say anything.
+        groups; the smallest p-value times the number of informative tests.
     q_value : ndarray
-        False-discovery rate (Benjamini-Hochberg) among the workers that can be tested; NaN for the others, whose
-        votes could not give p <= 1 - confidence however they fell.
+        False-discovery rate (Benjamini-Hochberg) among the workers that can be tested; NaN for the others, who
+        have too few votes for any p-value of at most 1 - confidence.
     shrunken : ndarray
-        The gap drawn toward the crowd's (see :mod:`faircrowd.audit.workers.shrinkage`).
+        The gap shrunken toward the crowd's (see :mod:`faircrowd.audit.workers.shrinkage`).
     truth, label, more, less : ndarray of int32
-        Where: ``label`` is voted more often in group ``more`` than in group ``less`` (among tasks whose true
-        class is ``truth``). It is the difference whose interval lies farthest from 0; if all reach 0, the
-        largest. -1 where the gap is not known.
+        Where the difference is: ``label`` is voted more often in group ``more`` than in group ``less`` (among tasks
+        whose true class is ``truth``). It is the difference whose interval lies farthest from 0 or, if all
+        intervals reach 0, the largest. -1 where the gap is not known.
     """
 
     gap: NDArray[np.float64]
@@ -70,10 +69,11 @@ def judge(counts: NDArray[np.int64], confidence: float, *, shrink: bool = True) 
     return replace(found, p_value=p_value, q_value=q_value, shrunken=shrunken)
 
 
-def compare(counts: NDArray[Any], confidence: float | None = None) -> Leaning:
-    """Compare the groups; counts as in ``judge``, or expected ones, which have no interval (confidence None).
+def compare(counts: NDArray[np.int64] | NDArray[np.float64], confidence: float | None = None) -> Leaning:
+    """Compare the groups, without tests.
 
-    Less than one vote is none.
+    Counts are as in ``judge``, or expected counts, which have no interval (confidence None). An expected count of less
+    than one vote counts as no vote.
     """
     n_workers, _, n_groups, _ = counts.shape
     votes = counts.sum(axis=3)
@@ -83,7 +83,7 @@ def compare(counts: NDArray[Any], confidence: float | None = None) -> Leaning:
         if (votes[:, s, a] >= 1).any() and (votes[:, s, b] >= 1).any()  # where nobody voted there is nothing to compare
     ]
     gap, low, high = np.full(n_workers, -1.0), np.full(n_workers, -1.0), np.zeros(n_workers)
-    size, place = np.zeros(n_workers), np.full((4, n_workers), -1, dtype=np.int32)  # of the surest difference
+    size, place = np.zeros(n_workers), np.full((4, n_workers), -1, dtype=np.int32)  # of the most certain difference
     for s, k, a, b in pairs:
         voted = (votes[:, s, a] >= 1) & (votes[:, s, b] >= 1)
         table = counts[voted, s, a, k], votes[voted, s, a], counts[voted, s, b, k], votes[voted, s, b]
@@ -96,10 +96,10 @@ def compare(counts: NDArray[Any], confidence: float | None = None) -> Leaning:
             nearest[voted] = np.maximum(np.maximum(start, -end), 0.0)
         farthest[~voted] = 1.0
         far = np.abs(difference)
-        surer = voted & ((nearest > low) | ((nearest == low) & (far > size)))
-        size[surer] = far[surer]
-        place[:, surer & (difference >= 0)] = [[s], [k], [a], [b]]
-        place[:, surer & (difference < 0)] = [[s], [k], [b], [a]]
+        more_certain = voted & ((nearest > low) | ((nearest == low) & (far > size)))
+        size[more_certain] = far[more_certain]
+        place[:, more_certain & (difference >= 0)] = [[s], [k], [a], [b]]
+        place[:, more_certain & (difference < 0)] = [[s], [k], [b], [a]]
         gap[voted] = np.maximum(gap, far)[voted]
         low[voted] = np.maximum(low, nearest)[voted]
         high = np.maximum(high, farthest)
@@ -120,14 +120,14 @@ def compare(counts: NDArray[Any], confidence: float | None = None) -> Leaning:
     )
 
 
-def _cells(counts: NDArray[Any]) -> list[tuple[int, int]]:
-    """Return the strata and labels to compare; of two labels the second alone, as the first mirrors it."""
+def _cells(counts: NDArray[np.int64] | NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Return the strata and labels to compare; of two labels only the second, as the first mirrors it."""
     _, n_strata, _, n_classes = counts.shape
     return list(product(range(n_strata), range(1 if n_classes == 2 else 0, n_classes)))
 
 
 def _tests(counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the p-value of each worker, and the smallest that votes with the same totals could give."""
+    """Return the p-value of each worker, and the smallest that is possible with the same totals."""
     n_workers, _, n_groups, _ = counts.shape
     votes = counts.sum(axis=3)
     p_value, least, made = np.ones(n_workers), np.ones(n_workers), np.zeros(n_workers)

@@ -1,13 +1,14 @@
-r"""Gaps drawn toward the crowd's, the more so the fewer votes they rest on: empirical Bayes.
+r"""Gaps shrunken toward the crowd's, the more so the fewer votes they rest on: empirical Bayes.
 
 **Model.** For one label, :math:`d_{wa}` is worker w's rate in group a minus the mean of their rates over the groups
-they voted in (two groups: half their difference, and minus it). It has sampling variance :math:`v_{wa}`, and
-workers differ by a normal law: :math:`d_{wa} \sim N(\theta_{wa}, v_{wa})`, :math:`\theta_{wa} \sim N(\mu_a, \tau_a^2)`.
+they voted in (two groups: half their difference, and minus it). It has sampling variance :math:`v_{wa}`, and workers
+differ by a normal distribution: :math:`d_{wa} \sim N(\theta_{wa}, v_{wa})`,
+:math:`\theta_{wa} \sim N(\mu_a, \tau_a^2)`.
 
 **Method.** :math:`\mu_a` and :math:`\tau_a^2` are those of DerSimonian and Laird (1986), from the workers who voted
-in all groups. The answer is the posterior mean :math:`\mu_a + B (d_{wa} - \mu_a)`,
+in all groups. The shrunken difference is the posterior mean :math:`\mu_a + B (d_{wa} - \mu_a)`,
 :math:`B = \tau_a^2 / (\tau_a^2 + v_{wa})`. The variance of a rate is :math:`q (1 - q) / n`, with q the worker's rate
-over all groups and two more votes cast at the crowd's rate, so that one or two equal votes do not pass for
+over all groups after adding two votes at the crowd's rate, so that one or two equal votes do not count as
 certainty.
 """
 
@@ -16,7 +17,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.audit.workers.worker_counts import spread
+from faircrowd.audit.workers.worker_counts import range_over_groups
 
 __all__ = ["normal_prior", "shrunken_gaps"]
 
@@ -32,12 +33,12 @@ def shrunken_gaps(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     n_workers, n_strata, _, n_classes = counts.shape
     gaps = np.full(n_workers, np.nan)
     for s, k in product(range(n_strata), range(n_classes)):
-        gaps = np.fmax(gaps, spread(_shrunken(counts[:, s, :, k], counts[:, s].sum(axis=2)), axis=1))
+        gaps = np.fmax(gaps, range_over_groups(_shrunken(counts[:, s, :, k], counts[:, s].sum(axis=2)), axis=1))
     return gaps
 
 
 def normal_prior(values: NDArray[np.float64], variances: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the mean and the variance of the law that the true values follow (DerSimonian and Laird)."""
+    """Return the mean and variance of the distribution of the true values (DerSimonian and Laird)."""
     weights = 1.0 / variances
     mean = weights @ values / weights.sum()
     beyond = weights @ (values - mean) ** 2 - (values.size - 1)
@@ -47,7 +48,7 @@ def normal_prior(values: NDArray[np.float64], variances: NDArray[np.float64]) ->
 
 
 def _shrunken(hits: NDArray[np.int64], votes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the shrunken differences of one label, a row a worker and a column a group; NaN without votes."""
+    """Return the shrunken differences of one label, shape (n_workers, n_groups); NaN without votes."""
     voted, found = votes > 0, np.asarray(votes.sum(axis=0) > 0)
     n_voted = np.maximum(voted.sum(axis=1, keepdims=True), 1)
     everywhere = voted[:, found].all(axis=1)
@@ -66,6 +67,6 @@ def _shrunken(hits: NDArray[np.int64], votes: NDArray[np.int64]) -> NDArray[np.f
             for a in range(found.size)
         ]
     )
-    # A worker who voted in some groups only: differences are from the mean of these, and so is what is expected.
+    # For a worker who voted in some groups only, differences and expectations are from the mean over these groups.
     expected = priors[:, 0] - (voted * priors[:, 0]).sum(axis=1, keepdims=True) / n_voted
     return np.asarray(expected + priors[:, 1] / (priors[:, 1] + variances) * (differences - expected))

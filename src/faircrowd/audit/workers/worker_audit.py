@@ -1,7 +1,7 @@
-"""The audit of workers: who leans, who does not, who has too few votes to say, and what each does to the crowd."""
+"""The audit of workers: who leans, who does not, who has too few votes to say, and the influence of each."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,12 +17,14 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["LEANS", "NO_SIGN", "TOO_FEW", "WorkerAudit", "audit_workers"]
 
+Counts: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+
 LEANS, NO_SIGN, TOO_FEW = "leans", "no sign of leaning", "too few votes to say"
 
 
 @dataclass(frozen=True, eq=False)
 class WorkerAudit:
-    """What the votes say of each worker. Arrays have a row a worker, in the order of ``workers``.
+    """What the votes show about each worker. Arrays have one row per worker, in the order of ``workers``.
 
     Attributes
     ----------
@@ -36,14 +38,14 @@ class WorkerAudit:
     source : {"gold", "model"} or None
         Where the true classes of ``confusion`` come from.
     given_truth : Leaning or None
-        Differences between groups among tasks of the same true class: the fairer accusation. A model's has the
-        gap alone, since a model that was fitted to the same votes gives no honest test.
+        Differences between groups among tasks of the same true class, which is fairer to the worker. With a model's
+        true classes it has the gap only, since a model fitted to the same votes gives no valid test.
     influence : Influence
-        What the worker does to the majority's gap.
+        How the worker changes the majority's gap.
     verdict : ndarray of str
         "leans", "no sign of leaning" or "too few votes to say".
     basis : {"truth", "rates"}
-        What the verdict goes by: ``given_truth`` with gold labels, ``leaning`` otherwise.
+        What the verdict is based on: ``given_truth`` with gold labels, ``leaning`` otherwise.
     confidence, tolerance : float
     """
 
@@ -52,7 +54,7 @@ class WorkerAudit:
     classes: Vocabulary
     counts: NDArray[np.int64]
     leaning: Leaning
-    confusion: NDArray[Any] | None
+    confusion: Counts | None
     source: str | None
     given_truth: Leaning | None
     influence: Influence
@@ -73,19 +75,19 @@ class WorkerAudit:
 
     @property
     def confusion_rates(self) -> NDArray[np.float64] | None:
-        """Confusion matrices, a row a true class; NaN where the worker has no votes on that class."""
+        """Confusion matrices, one row per true class; NaN where the worker has no votes on that class."""
         return None if self.confusion is None else _share(self.confusion, self.confusion.sum(axis=3, keepdims=True))
 
     @property
     def accuracy(self) -> NDArray[np.float64] | None:
-        """Share of votes that are right, shape (n_workers, n_groups); by ``source``."""
+        """Share of votes that are right according to ``source``, shape (n_workers, n_groups)."""
         if self.confusion is None:
             return None
         return _share(np.trace(self.confusion, axis1=2, axis2=3), self.confusion.sum(axis=(2, 3)))
 
     @property
     def judged(self) -> Leaning:
-        """The leaning that the verdict goes by."""
+        """The leaning that the verdict is based on."""
         return self.leaning if self.given_truth is None or self.basis == "rates" else self.given_truth
 
 
@@ -102,12 +104,12 @@ def audit_workers(
     """Audit every worker.
 
     A worker's rates also differ between groups because the truth does, or because they were given other
-    tasks in one group than in the other. So a verdict by rates alone says that votes differ, not that the worker
-    is unjust; where true labels are known, the verdict compares tasks of the same true class.
+    tasks in one group than in the other. So a verdict by rates alone means that votes differ, not that the worker
+    is unfair; where true labels are known, the verdict compares tasks of the same true class.
 
     The verdict is
 
-    - "leans" if the q-value is at most 1 - confidence (``judged.label``, ``more`` and ``less`` say how);
+    - "leans" if the q-value is at most 1 - confidence (see ``judged.label``, ``more`` and ``less``);
     - "no sign of leaning" if not, and the interval of the gap ends at or below ``tolerance``;
     - "too few votes to say" otherwise: more votes would settle it.
 
@@ -120,13 +122,13 @@ def audit_workers(
     posterior : array-like, shape (n_tasks, n_classes), optional
         A model's probability of each class, in place of ``truth``.
     confidence : float
-        Of the intervals; 1 - confidence is the share of false accusations that is put up with.
+        Of the intervals; 1 - confidence is the accepted share of wrong verdicts among "leans".
     tolerance : float
-        The largest gap that passes for none.
+        The largest gap that is tolerated.
     shrink : bool
-        Whether to draw the gaps of workers with few votes toward the crowd's; without it, ``shrunken`` is NaN.
+        Whether to shrink the gaps of workers with few votes toward the crowd's; if not, ``shrunken`` is NaN.
     ties : {"split", "first", "last"}
-        What becomes of ties in the majority whose gap workers have influence on; see
+        How ties are broken in the majority whose gap workers influence; see
         :func:`~faircrowd.audit.workers.influence.worker_influence`.
 
     Examples
@@ -139,14 +141,14 @@ def audit_workers(
     ((100, 2), (100, 2, 2))
     """
     if truth is not None and posterior is not None:
-        raise OptionError("Give truth or a posterior, not both: a confusion matrix is of one kind.")
+        raise OptionError("Give truth or a posterior, not both: confusion matrices come from one of them.")
     confidence = check_number("confidence", confidence, low=0.5, high=1 - 1e-9)
     tolerance = check_number("tolerance", tolerance, low=0, high=1)
     _, groups = groups_in(votes)
     check_groups(groups)
     counts = count_votes(votes)
     leaning = judge(counts[:, None], confidence, shrink=shrink)
-    confusion: NDArray[Any] | None = None
+    confusion: Counts | None = None
     source, given_truth = None, None
     if truth is not None:
         confusion, source = gold_confusion(votes, truth), "gold"
@@ -177,6 +179,6 @@ def _verdicts(leaning: Leaning, confidence: float, tolerance: float) -> NDArray[
     return np.where(leans, LEANS, np.where(fine, NO_SIGN, TOO_FEW))
 
 
-def _share(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
-    whole = np.broadcast_to(whole, part.shape)
-    return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
+def _share(part: Counts, total: Counts) -> NDArray[np.float64]:
+    divisor = np.broadcast_to(total, part.shape)
+    return np.asarray(np.divide(part, divisor, out=np.full(part.shape, np.nan), where=divisor > 0))

@@ -1,34 +1,41 @@
-"""The votes of each worker, counted by group and label, and by true class where it is known or modelled."""
+"""Counts of each worker's votes by group and label, and by true class where it is known or modelled."""
 
 import math
-from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_memory, few
-from faircrowd.engines import LocalEngine
+from faircrowd.engines import Block, LocalEngine
 from faircrowd.errors import InputError
 from faircrowd.exact.sums import mass_unit
 from faircrowd.fair.tasks.read_posterior import check_posterior
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["check_truth", "count_votes", "gold_confusion", "groups_in", "label_counts", "model_confusion", "spread"]
+__all__ = [
+    "check_truth",
+    "count_votes",
+    "gold_confusion",
+    "groups_in",
+    "label_counts",
+    "model_confusion",
+    "range_over_groups",
+]
 
 
 def groups_in(votes: VoteTable) -> tuple[Codes, Vocabulary]:
-    """Return the group of each task and the groups, or raise where there are none."""
+    """Return the group of each task and the groups, or raise if the votes have none."""
     if votes.group is None or votes.groups is None:
         raise InputError("The votes have no groups; give sensitive_features when you read them.")
     return votes.group, votes.groups
 
 
 def label_counts(group: Codes, labels: Codes, n_groups: int, n_classes: int) -> NDArray[np.int64]:
-    """Count the labels a group and class."""
+    """Count the labels by group and class."""
     counts = np.zeros((n_groups, n_classes), dtype=np.int64)
-    _labels(group, labels, counts)
+    _count_labels(group, labels, counts)
     return counts
 
 
@@ -43,7 +50,7 @@ def check_truth(votes: VoteTable, truth: ArrayLike) -> Codes:
     if strange.size:
         raise InputError(
             f"truth holds {codes[strange[0]]} for task {few(votes.tasks.some(strange[:1]))}; classes are coded from 0 "
-            f"to {votes.n_classes - 1}, and -1 is not known."
+            f"to {votes.n_classes - 1}, and -1 stands for not known."
         )
     return codes.astype(np.int32)
 
@@ -51,34 +58,34 @@ def check_truth(votes: VoteTable, truth: ArrayLike) -> Codes:
 def count_votes(votes: VoteTable) -> NDArray[np.int64]:
     """Count each worker's votes, shape (n_workers, n_groups, n_classes)."""
     shape = _shape(votes, votes.n_classes)
-    (counts,) = LocalEngine(votes, by_group=True).reduce(_votes, shape)
+    (counts,) = LocalEngine(votes, by_group=True).reduce(_count_votes, shape)
     return counts
 
 
 def gold_confusion(votes: VoteTable, truth: Codes) -> NDArray[np.int64]:
     """Count each worker's votes by true class, shape (n_workers, n_groups, n_classes true, n_classes voted)."""
     shape = _shape(votes, votes.n_classes, votes.n_classes)
-    (counts,) = LocalEngine(votes, by_group=True, gold=check_truth(votes, truth)).reduce(_gold, shape)
+    (counts,) = LocalEngine(votes, by_group=True, gold=check_truth(votes, truth)).reduce(_count_by_gold, shape)
     return counts
 
 
 def model_confusion(votes: VoteTable, posterior: ArrayLike) -> NDArray[np.float64]:
-    """Sum the expected counts, the true class being as probable as a posterior says; same shape."""
+    """Return the expected counts by true class, given its posterior probabilities; same shape as ``gold_confusion``."""
     values = np.ascontiguousarray(posterior, dtype=np.float64)
     if values.shape != (votes.n_tasks, votes.n_classes):
         raise InputError(
-            f"posterior needs a row for each of the {votes.n_tasks:,} tasks and a column for each of the "
+            f"posterior needs one row for each of the {votes.n_tasks:,} tasks and one column for each of the "
             f"{votes.n_classes:,} classes; got shape {values.shape}."
         )
     check_posterior(values, votes.tasks)
     shape = _shape(votes, votes.n_classes, votes.n_classes)
-    unit = mass_unit(int(votes.votes_per_worker.max(initial=1)))  # whole units add up the same in every order
-    (counts,) = LocalEngine(votes, by_group=True).reduce(_model, values, unit, shape)
+    unit = mass_unit(int(votes.votes_per_worker.max(initial=1)))  # integers add up to the same sum in every order
+    (counts,) = LocalEngine(votes, by_group=True).reduce(_sum_by_posterior, values, unit, shape)
     return np.asarray(counts / unit)
 
 
-def spread(rates: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Return the largest minus the smallest rate along an axis of groups; NaN without two that are known."""
+def range_over_groups(rates: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Return the largest minus the smallest known rate along an axis of groups; NaN if fewer than two are known."""
     known = ~np.isnan(rates)
     largest, smallest = np.where(known, rates, -np.inf).max(axis=axis), np.where(known, rates, np.inf).min(axis=axis)
     several = known.sum(axis=axis) >= 2
@@ -93,13 +100,13 @@ def _shape(votes: VoteTable, *classes: int) -> tuple[int, ...]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _labels(group: Any, labels: Any, counts: Any) -> None:
+def _count_labels(group: Codes, labels: Codes, counts: NDArray[np.int64]) -> None:
     for t in range(group.size):
         counts[group[t], labels[t]] += 1
 
 
 @numba.njit(cache=True, nogil=True)
-def _votes(block: Any, shape: Any) -> Any:
+def _count_votes(block: Block, shape: tuple[int, int, int]) -> tuple[NDArray[np.int64]]:
     _, offsets, worker, label, group, _ = block
     counts = np.zeros(shape, np.int64)
     for t in range(offsets.size - 1):
@@ -109,7 +116,7 @@ def _votes(block: Any, shape: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _gold(block: Any, shape: Any) -> Any:
+def _count_by_gold(block: Block, shape: tuple[int, int, int, int]) -> tuple[NDArray[np.int64]]:
     _, offsets, worker, label, group, gold = block
     counts = np.zeros(shape, np.int64)
     for t in range(offsets.size - 1):
@@ -120,7 +127,9 @@ def _gold(block: Any, shape: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _model(block: Any, posterior: Any, unit: Any, shape: Any) -> Any:
+def _sum_by_posterior(
+    block: Block, posterior: NDArray[np.float64], unit: float, shape: tuple[int, int, int, int]
+) -> tuple[NDArray[np.int64]]:
     first, offsets, worker, label, group, _ = block
     counts = np.zeros(shape, np.int64)
     for t in range(offsets.size - 1):

@@ -1,41 +1,45 @@
-"""How many votes a task bring the consensus' gap close to that of the truth. Two classes."""
+"""How many votes per task bring the gap of the consensus close to the gap of the truth. Two classes."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from faircrowd._checks import check_choice, check_count, check_number
+from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.posterior import TIES
+from faircrowd.audit.planner.plan_curve import PlanCurve, plan_curve
+from faircrowd.audit.planner.worker_pool import Pool, read_pool
 from faircrowd.audit.theory.crowds import VOTES
-from faircrowd.audit.theory.growth import PlanCurve, grow
-from faircrowd.audit.theory.pool import Pool, read_pool
 
 __all__ = ["CrowdPlan", "plan_crowd"]
 
-_EDGE = 1e-12  # what rounding may add to a distance or a mean
+_ROUNDING = 1e-12  # what rounding may add to a distance or a mean
 _NAMES = {"majority": "majority", "bayes": "Bayesian vote"}
 
 
 @dataclass(frozen=True, eq=False)
 class CrowdPlan:
-    """How many votes a task are enough; ``str()`` says it in a sentence.
+    """How many votes per task are enough; ``str()`` gives it as a sentence.
 
     Attributes
     ----------
     votes : int or None
-        The fewest votes a task from which on, as far as the curve goes, the gap is within delta of the truth's.
+        The smallest number of votes per task from which on, up to the end of the curve, the gap is within delta of
+        the truth's.
     fewest : int or None
-        The fewest votes a task at which it is: less than ``votes`` where some larger number (an even one, with its
-        ties) is not enough again.
+        The smallest number of votes per task at which it is: less than ``votes`` if some larger number (an even one,
+        with its ties) is not enough again.
     status : {"enough", "not enough", "never"}
-        "not enough": not within the curve; it ends with the workers, or at ``most``. "never": labels do not come to
-        the truth, however many vote.
+        "not enough": not within the curve, which ends with the workers or at ``most``. "never": labels do not
+        converge to the truth, however many vote.
     method : {"exact", "bound"}
-        What decides: the exact distance, or a bound of it (fewer votes may be enough then).
+        What decides: the exact distance, or a bound on it (then fewer votes may be enough).
     curve : PlanCurve
-        ``votes``, ``gap``, ``distance`` from the truth's gap, and ``bound`` of it.
+        ``votes``, ``gap``, ``distance`` from the truth's gap, and ``bound`` on the distance.
     truth_gap : float or None
     delta : float
     vote, ties : str
@@ -45,9 +49,9 @@ class CrowdPlan:
     priors : list of float or None
         Share of true ones, by group.
     workers : int or None
-        Workers to draw from; None for any number, all alike.
+        Number of workers to draw from; None for any number of equal workers.
     obstacle : str or None
-        Why labels never come to the truth.
+        Why labels never converge to the truth.
     """
 
     votes: int | None
@@ -73,11 +77,12 @@ class CrowdPlan:
             return f"Never, with this crowd: {self.obstacle}{'; the gaps come close all the same' if close else ''}."
         fewer = "" if self.fewest == self.votes else f" {_count(self.fewest)} would do, but not every larger number."
         if self.votes is not None:
-            said = f"{_count(self.votes)} a task bring{'s' if self.votes == 1 else ''} {gap} {near}"
+            sentence = f"{_count(self.votes)} a task bring{'s' if self.votes == 1 else ''} {gap} {near}"
             if not exact:
-                return f"{said}: off by at most {self.curve.bound[self.votes - 1]:.4f} (a bound; fewer may be enough)."
+                bound = self.curve.bound[self.votes - 1]
+                return f"{sentence}: off by at most {bound:.4f} (a bound; fewer may be enough)."
             reached = f"{self.curve.gap[self.votes - 1]:.4f} against {self.truth_gap:.4f}"
-            return f"{said}: {reached}, and more keep it there (exact, up to {last:,}).{fewer}"
+            return f"{sentence}: {reached}, and more keep it there (exact, up to {last:,}).{fewer}"
         off = f"{self.curve.distance[-1]:.4f}" if exact else f"up to {self.curve.bound[-1]:.4f}"
         crowd = f"these {last:,} workers on every task" if last == self.workers else f"{_count(last)} a task"
         return f"Not with {crowd}: {gap} is then off by {off}, not {near}.{fewer}"
@@ -91,23 +96,29 @@ class CrowdPlan:
 
 
 def plan_crowd(
-    skills: Any, *, priors: Any = None, delta: float, vote: str = "majority", ties: str = "first", most: int = 201
+    skills: ArrayLike | Mapping[Any, ArrayLike] | Aggregator,
+    *,
+    priors: ArrayLike | Mapping[Any, float] | None = None,
+    delta: float,
+    vote: str = "majority",
+    ties: str = "first",
+    most: int = 201,
 ) -> CrowdPlan:
-    """Say how many votes a task bring the consensus' gap within delta of the truth's.
+    """Return how many votes per task bring the gap of the consensus within delta of the gap of the truth.
 
-    Votes are taken to be independent given truth and group. The majority's gap is exact (Poisson binomial,
+    Votes are assumed to be independent given truth and group. The majority's gap is exact (Poisson binomial,
     averaged over all crowds that can be drawn from the pool); so is that of the Bayesian vote, which knows skills
-    and priors, of workers who are all alike. Otherwise a bound decides: Chernoff's, or, without priors, the largest
-    distance that any priors could give.
+    and priors, if workers are all equal. Otherwise a bound decides: Chernoff's or, without priors, the largest
+    distance over all priors.
 
     Parameters
     ----------
     skills : array-like, dict or fitted model
-        The probability to be right. One number a group: as many such workers as needed. Shape (n_workers,
+        The probability to be right. One number per group: as many such workers as needed. Shape (n_workers,
         n_groups), or (n_workers, n_groups, 2) by true class: a pool, from which different workers are drawn. A dict
-        has a number, or a list with a number a worker, by group. A fitted ``OneCoinDawidSkene`` or
-        ``DawidSkene`` (skills by true class) of two classes: skills and priors are estimated by group, and the truth is
-        what the model takes for it.
+        maps each group to a number or to a list with one number per worker. A fitted ``OneCoinDawidSkene`` or
+        ``DawidSkene`` (skills by true class) of two classes: skills and priors are estimated by group, with the
+        model's posterior as the truth.
     priors : float, array-like or dict, optional
         The share of true ones, in all groups or by group.
     delta : float
@@ -116,7 +127,7 @@ def plan_crowd(
     ties : {"first", "last"}
         A tie goes to class 0, or to class 1 (the paper's majority).
     most : int
-        The most votes a task to look at.
+        The largest number of votes per task to consider.
 
     Examples
     --------
@@ -125,8 +136,8 @@ def plan_crowd(
     >>> plan.votes, plan.method
     (10, 'exact')
     >>> print(plan)
-    10 votes a task bring the majority's gap within 0.02 of the truth's: 0.2146 against 0.2000, and more keep it there \
-(exact, up to 201). 4 votes would do, but not every larger number.
+    10 votes a task bring the majority's gap within 0.02 of the truth's: 0.2146 against 0.2000, and more keep it \
+there (exact, up to 201). 4 votes would do, but not every larger number.
     >>> print(plan_crowd({"men": 0.8, "women": 0.45}, priors=ones, delta=0.02))
     Never, with this crowd: in group women workers are right with a mean probability of 0.45, not above 1/2, so the \
 majority does not come to the truth, however many vote.
@@ -136,10 +147,10 @@ majority does not come to the truth, however many vote.
     check_choice("ties", ties, TIES)
     most = check_count("most", most, least=1)
     pool = read_pool(skills, priors)
-    curve = grow(pool, most, vote, ties)
+    curve = plan_curve(pool, most, vote, ties)
     exact = not np.isnan(curve.distance[0])
     obstacle = _obstacle(pool, vote)
-    within = (curve.distance if exact else curve.bound) <= delta + _EDGE
+    within = (curve.distance if exact else curve.bound) <= delta + _ROUNDING
     beyond = np.flatnonzero(~within) + 1  # sizes are 1, 2, ...
     votes = 1 if beyond.size == 0 else int(beyond[-1]) + 1
     enough = votes <= within.size and obstacle is None
@@ -162,14 +173,14 @@ majority does not come to the truth, however many vote.
 
 
 def _obstacle(pool: Pool, vote: str) -> str | None:
-    """Return why labels do not come to the truth as voters are drawn from the pool again and again, if so."""
+    """Return why labels do not converge to the truth as more voters are drawn from the pool; None if they do."""
     mean = pool.right.mean(axis=0)
     if vote == "bayes":
-        told = np.abs(pool.right.sum(axis=2) - 1).max(axis=0) > _EDGE  # somebody's votes depend on the truth
-        for a in np.flatnonzero(~told & (pool.shares > 0).all(axis=1)):
+        informative = np.abs(pool.right.sum(axis=2) - 1).max(axis=0) > _ROUNDING  # somebody's votes depend on the truth
+        for a in np.flatnonzero(~informative & (pool.shares > 0).all(axis=1)):
             return f"in group {pool.groups[a]} all votes are coins, which tell nothing of the truth"
         return None
-    for a, y in np.argwhere((mean <= 0.5 + _EDGE) & (pool.shares > 0)):
+    for a, y in np.argwhere((mean <= 0.5 + _ROUNDING) & (pool.shares > 0)):
         where = "" if math.isclose(*mean[a]) else f" where the truth is {y}"
         return (
             f"in group {pool.groups[a]} workers are right with a mean probability of {mean[a, y]:.3g}{where}, "

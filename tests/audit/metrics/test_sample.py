@@ -12,10 +12,20 @@ import pytest
 
 from faircrowd._checks import LARGEST
 from faircrowd.audit import by_group, equal_opportunity_difference, equalized_odds_difference
-from faircrowd.audit.metrics.by_group import shown, style_of
-from faircrowd.audit.metrics.columns import check_length, cross, read_features, read_labels, read_weights, warn_of_order
+from faircrowd.audit.metrics.by_group import column_values, style_of
 from faircrowd.audit.metrics.group_rates import Shares, differences, divide, ratios
-from faircrowd.audit.metrics.sample import _positive, _shared, read_sample, tally
+from faircrowd.audit.metrics.sample import (
+    _positive,
+    _shared,
+    check_length,
+    pair_codes,
+    read_features,
+    read_labels,
+    read_sample,
+    read_weights,
+    tally,
+    warn_of_order,
+)
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.votes import Vocabulary
 
@@ -44,11 +54,11 @@ def test_labels_are_coded(values: Any, codes: list[int], classes: list[Any]) -> 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([], "y is empty; give a label a row"),
+        ([], "y is empty; give one label per row"),
         (["a", None, None], "y is missing in 2 of 3 rows, first in row 1; fill it in, or leave these rows out"),
-        (np.zeros((2, 2)), r"y must be one column, a value a row; got shape \(2, 2\)"),
+        (np.zeros((2, 2)), r"y must be one column with one value per row; got shape \(2, 2\)"),
         (np.zeros((1, 1, 1)), r"got shape \(1, 1, 1\)"),
-        (5, "y must be one column, a value a row; got 5"),
+        (5, "y must be one column with one value per row; got 5"),
         ("ab", "got 'ab'"),
         (pd.DataFrame({"a": [1], "b": [2]}), "got 2 columns"),
     ],
@@ -59,7 +69,7 @@ def test_labels_that_are_none(values: Any, message: str) -> None:
 
 
 def test_truths_may_lack() -> None:
-    assert coded(read_labels(["a", None], "y", may_lack=True)) == ([0, -1], ["a"])
+    assert coded(read_labels(["a", None], "y", allow_missing=True)) == ([0, -1], ["a"])
 
 
 @pytest.mark.parametrize(
@@ -78,20 +88,20 @@ def test_several_features_are_pairs(features: Any) -> None:
 def test_features_that_are_none() -> None:
     assert coded(read_features(["b", "a"], "groups", 2)) == ([1, 0], ["a", "b"])
     assert coded(read_features({"x": ["b", "a"]}, "groups", 2)) == ([1, 0], ["a", "b"])
-    with pytest.raises(InputError, match=r"groups\['x'\] must be one column, a value a row; got 5"):
+    with pytest.raises(InputError, match=r"groups\['x'\] must be one column with one value per row; got 5"):
         read_features({"x": 5}, "groups", 2)
     with pytest.raises(InputError, match=r"groups has no column\."):
         read_features({}, "groups", 2)
-    with pytest.raises(InputError, match="groups has 2 rows and y_pred has 1,000; they go by row"):
+    with pytest.raises(InputError, match="groups has 2 rows and y_pred has 1,000; they are matched by row"):
         read_features({"x": ["a", "b"]}, "groups", 1000)
     with pytest.raises(InputError, match="groups is missing in 1 of 2 rows, first in row 1"):
         read_features({"x": ["a", "b"], "y": [1, None]}, "groups", 2)
-    with pytest.raises(InputError, match="groups must be a column, a value a row; got 5"):
+    with pytest.raises(InputError, match="groups must be a column with one value per row; got 5"):
         check_length(5, "groups", 2)
 
 
 def test_pairs_are_numbered_in_order() -> None:
-    pair, left, right = cross(np.array([2, 0, 2, 1], dtype=np.int32), np.array([1, 2, 0, 2], dtype=np.int32), 3)
+    pair, left, right = pair_codes(np.array([2, 0, 2, 1], dtype=np.int32), np.array([1, 2, 0, 2], dtype=np.int32), 3)
     assert (pair.tolist(), left.tolist(), right.tolist()) == ([3, 0, 2, 1], [0, 1, 2, 2], [2, 2, 0, 1])
 
 
@@ -103,7 +113,7 @@ def test_weights() -> None:
         with pytest.raises(InputError, match=re.escape(f"sample_weight holds {bad} in row 1; weights are numbers")):
             read_weights([1, bad, bad], 3)
     for bad in (["x", "y"], [{}, {}], [[1, 2], [3, 4]]):
-        with pytest.raises(InputError, match="sample_weight must be one number a row"):
+        with pytest.raises(InputError, match="sample_weight must be one number per row"):
             read_weights(bad, 2)
     with pytest.raises(InputError, match="All of sample_weight is 0; some row must count"):
         read_weights([0, 0], 2)
@@ -161,7 +171,7 @@ def test_the_class_1_of_binary_labels(values: list[Any], classes: list[Any], pos
 
 
 def test_a_sample_is_read() -> None:
-    sample = read_sample(["b", "a"], ["x", "y"], y_true=["c", None], sample_weight=[1, 2], truth_may_lack=True)
+    sample = read_sample(["b", "a"], ["x", "y"], y_true=["c", None], sample_weight=[1, 2], allow_missing_truth=True)
     assert sample.classes.to_list() == ["a", "b", "c"]
     assert (sample.label.tolist(), sample.truth.tolist(), sample.weights.tolist()) == ([1, 0], [2, -1], [1, 2])
     with pytest.raises(InputError, match="y_true is missing in 1 of 2 rows"):
@@ -204,8 +214,8 @@ def test_kinds_of_frames_and_of_values() -> None:
         ([[1], None], pd.DataFrame),
     ):
         assert isinstance(style_of(*given).columns({"x": [1]}), kind)
-    assert shown(Vocabulary.of(["a", "b"])) == ["a", "b"]
-    assert shown(Vocabulary.of([3, 4]), np.array([1, 0, 1])) == [4, 3, 4]
+    assert column_values(Vocabulary.of(["a", "b"])) == ["a", "b"]
+    assert column_values(Vocabulary.of([3, 4]), np.array([1, 0, 1])) == [4, 3, 4]
     frame = by_group([1, 0, 0], sensitive_features=list("aab"), y_true=[1, 1, 0], sample_weight=[1, 2, 4])
     np.testing.assert_equal(
         frame.to_dict("list"),

@@ -1,4 +1,4 @@
-r"""What a vote says, and how it errs, as the votes a task grow in number. Two classes.
+r"""The gap of the consensus, and bounds on its error, as the number of votes per task grows. Two classes.
 
 A crowd is an array ``right`` of shape (n_workers, n_groups, 2): the probability that each worker is right in each
 group, where the truth is 0 and where it is 1. Each task is voted on by R different workers drawn from it.
@@ -11,27 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.audit.majority.growing_crowd import majority_curve
+from faircrowd.audit.planner.worker_pool import Pool
 from faircrowd.audit.theory.convergence import two_largest
 from faircrowd.audit.theory.exponents import chernoff_point
-from faircrowd.audit.theory.pool import Pool
 
-__all__ = ["PlanCurve", "grow"]
+__all__ = ["PlanCurve", "plan_curve"]
 
-_TIED = 1e-10  # log-odds nearer to 0 are a tie: what is left of one after rounding
+_TIED = 1e-10  # log-odds closer to 0 than this are a tie, except for rounding
 
 
 @dataclass(frozen=True, eq=False)
 class PlanCurve:
-    """The gap as the votes a task grow in number. Arrays of shape (n_sizes,).
+    """The gap as the number of votes per task grows. Arrays of shape (n_sizes,).
 
     Attributes
     ----------
     votes : ndarray of int64
-        Votes a task: 1, 2, ...
+        Number of votes per task: 1, 2, ...
     gap, distance : ndarray
-        The consensus' exact gap, and how far it is from the truth's; NaN where only a bound is to be had.
+        The exact gap of the consensus, and how far it is from the truth's; NaN where only a bound is known.
     bound : ndarray
-        The distance is at most this.
+        An upper bound on the distance.
     """
 
     votes: NDArray[np.int64]
@@ -40,23 +40,23 @@ class PlanCurve:
     bound: NDArray[np.float64]
 
 
-def grow(pool: Pool, most: int, vote: str, ties: str) -> PlanCurve:
-    """Return the curve of a pool, up to ``most`` votes a task or as far as there are workers."""
+def plan_curve(pool: Pool, most: int, vote: str, ties: str) -> PlanCurve:
+    """Return the curve of a pool, up to ``most`` votes per task or the number of workers."""
     right, priors = pool.right, pool.priors
     sizes = np.arange(1, (most if pool.endless else min(most, len(right))) + 1)
-    alike = bool((right == right[0]).all())
-    says: NDArray[np.float64] | None
+    all_equal = bool((right == right[0]).all())
+    says_one: NDArray[np.float64] | None
     if vote == "majority":
-        says = alike_majority(right[0], sizes, ties) if alike else pool_majority(right, sizes, ties)
+        says_one = equal_majority(right[0], sizes, ties) if all_equal else pool_majority(right, sizes, ties)
         bound = two_largest((majority_errors_bound(right, sizes) * pool.shares).sum(axis=2))
         if priors is None:
-            bound = _worst_distance(says)
+            bound = _worst_distance(says_one)
     else:
-        says = alike_bayes(right[0], priors, sizes, ties) if alike and priors is not None else None
+        says_one = equal_bayes(right[0], priors, sizes, ties) if all_equal and priors is not None else None
         bound = two_largest(bayes_errors_bound(right, priors, sizes))
     gap = distance = np.full(sizes.size, np.nan)
-    if says is not None and priors is not None:
-        gap = np.ptp((says * pool.shares).sum(axis=2), axis=1)
+    if says_one is not None and priors is not None:
+        gap = np.ptp((says_one * pool.shares).sum(axis=2), axis=1)
         distance = np.abs(gap - np.ptp(priors))
     return PlanCurve(sizes, gap, distance, np.minimum(bound, 1.0))
 
@@ -68,20 +68,20 @@ def pool_majority(right: NDArray[np.float64], sizes: NDArray[np.int64], ties: st
     return (curve.strict if ties == "first" else curve.loose).reshape(sizes.size, *right.shape[1:])
 
 
-def alike_majority(right: NDArray[np.float64], sizes: NDArray[np.int64], ties: str) -> NDArray[np.float64]:
-    """Return the same for workers who are all alike; ``right`` has shape (n_groups, 2), and sizes have no end."""
+def equal_majority(right: NDArray[np.float64], sizes: NDArray[np.int64], ties: str) -> NDArray[np.float64]:
+    """Return the same for any number of workers who are all equal; ``right`` has shape (n_groups, 2)."""
     from scipy.stats import binom
 
     needed = sizes // 2 + 1 if ties == "first" else (sizes + 1) // 2
     return np.asarray(binom.sf(needed[:, None, None] - 1, sizes[:, None, None], _says_one(right)))
 
 
-def alike_bayes(
+def equal_bayes(
     right: NDArray[np.float64], priors: NDArray[np.float64], sizes: NDArray[np.int64], ties: str
 ) -> NDArray[np.float64]:
-    r"""Return the exact probability that the Bayesian vote of alike workers says 1.
+    r"""Return the exact probability that the Bayesian vote of equal workers says 1.
 
-    It depends on the count s of ones alone, and says 1 if
+    It depends on the number s of ones alone, and says 1 if
     :math:`\pi_a P(s \mid Y = 1) > (1 - \pi_a) P(s \mid Y = 0)`, or if they are equal and ties go to 1.
     """
     from scipy.special import xlog1py, xlogy
@@ -93,7 +93,7 @@ def alike_bayes(
         for j, size in enumerate(sizes):
             s = np.arange(size + 1)[:, None, None]
             logs = np.log(shares) + xlogy(s, rates) + xlog1py(size - s, -rates)
-            odds = logs[:, :, 1] - logs[:, :, 0]  # NaN where neither class gives such votes
+            odds = logs[:, :, 1] - logs[:, :, 0]  # NaN where such votes are impossible in both classes
             one = odds > _TIED if ties == "first" else odds >= -_TIED
             says[j] = (binom.pmf(s, size, rates) * one[:, :, None]).sum(axis=0)
     return np.minimum(says, 1.0)
@@ -102,8 +102,8 @@ def alike_bayes(
 def majority_errors_bound(right: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
     r"""Bound the majority's error given group and truth by :math:`(2 \sqrt{\bar p (1 - \bar p)})^R`.
 
-    That is the exponent of a crowd of workers with the mean skill :math:`\bar p > 1/2`. The mean over all crowds of
-    R workers of a product is at most the power of the mean (Maclaurin), so it holds for the pool.
+    This is the bound for a crowd of workers who all have the mean skill :math:`\bar p > 1/2`. The mean of a product
+    over all crowds of R workers is at most the power of the mean (Maclaurin), so the bound holds for the pool.
     """
     mean = right.mean(axis=0)
     base = np.where(mean > 0.5, 2 * np.sqrt(mean * (1 - mean)), 1.0)
@@ -120,19 +120,20 @@ def bayes_errors_bound(
     rarer class; without ``priors``, their largest values.
     """
     rates = _says_one(right)
-    laws = np.stack([1 - rates, rates], axis=1) / len(right)  # a worker drawn at random, and the label: one law
-    points = [chernoff_point(law[..., 0].reshape(1, -1), law[..., 1].reshape(1, -1)) for law in np.moveaxis(laws, 2, 0)]
+    joint = np.stack([1 - rates, rates], axis=1) / len(right)  # of a worker drawn at random and their label
+    by_group = np.moveaxis(joint, 2, 0)
+    points = [chernoff_point(own[..., 0].reshape(1, -1), own[..., 1].reshape(1, -1)) for own in by_group]
     s, logs = np.array(points).T
     shares = s if priors is None else priors
     rarer = 0.5 if priors is None else np.minimum(priors, 1 - priors)
     return np.asarray(np.minimum((1 - shares) ** (1 - s) * shares**s * np.exp(logs * sizes[:, None]), rarer))
 
 
-def _worst_distance(says: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the largest distance of the gaps over all priors: all ones in one group, all zeros in another."""
-    misses, alarms = 1 - says[..., 1], says[..., 0]
+def _worst_distance(says_one: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest distance between the gaps over all priors: all ones in one group, all zeros in another."""
+    misses, alarms = 1 - says_one[..., 1], says_one[..., 0]
     pairs = misses[:, :, None] + alarms[:, None, :]
-    same = np.eye(says.shape[1], dtype=bool)
+    same = np.eye(says_one.shape[1], dtype=bool)
     return np.asarray(np.where(same, 0.0, pairs).max(axis=(1, 2)))
 
 

@@ -1,19 +1,20 @@
-"""Gaps between groups in one number: fairlearn's names and values, and their forms for any number of classes.
+"""Gaps between groups in one number: fairlearn's metrics, extended to any number of classes.
 
 Binary labels (within {0, 1} or {-1, 1}, or any two of which one is 1) give fairlearn's values. Other labels have no
-positive class, so all classes count: the largest difference, or the smallest ratio, over them is given.
+positive class, so all classes count: the result is the largest difference, or the smallest ratio, over the classes.
 
-Rows go by position, as in fairlearn, also where Series carry an index.
+Rows are matched by position, as in fairlearn, even where Series carry an index.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, few
-from faircrowd.audit.metrics.columns import check_length, read_labels, read_weights
+from faircrowd._types import ColumnsLike, ValuesLike
 from faircrowd.audit.metrics.group_rates import differences, odds, opportunity, parity, ratios
+from faircrowd.audit.metrics.sample import check_length, read_labels, read_weights
 from faircrowd.errors import InputError
 
 __all__ = [
@@ -30,13 +31,15 @@ Method: TypeAlias = Literal["between_groups", "to_overall"]
 Agg: TypeAlias = Literal["worst_case", "mean"]
 
 
-def selection_rate(y_true: Any, y_pred: Any, *, pos_label: Any = 1, sample_weight: Any = None) -> float:
+def selection_rate(
+    y_true: ValuesLike | None, y_pred: ValuesLike, *, pos_label: object = 1, sample_weight: ValuesLike | None = None
+) -> float:
     """Return the share of labels that are ``pos_label``.
 
     Parameters
     ----------
     y_true : array-like or None
-        Not used; it stands here so that all metrics are called alike.
+        Not used; it is here so that all metrics are called the same way.
     y_pred : array-like
         Labels of any type.
     pos_label
@@ -62,22 +65,22 @@ def selection_rate(y_true: Any, y_pred: Any, *, pos_label: Any = 1, sample_weigh
 
 
 def demographic_parity_difference(
-    y_true: Any,
-    y_pred: Any,
+    y_true: ValuesLike | None,
+    y_pred: ValuesLike,
     *,
-    sensitive_features: Any,
+    sensitive_features: ColumnsLike,
     method: Method = "between_groups",
-    sample_weight: Any = None,
+    sample_weight: ValuesLike | None = None,
 ) -> float:
     r"""Return the demographic-parity gap of labels.
 
     With the rate :math:`r_{a,k}` of class k in group a it is :math:`\max_k (\max_a r_{a,k} - \min_a r_{a,k})`; two
-    classes have one gap between them. 0 says that groups have the same rates.
+    classes have the same gap. 0 means that groups have the same rates.
 
     Parameters
     ----------
     y_true : array-like or None
-        Not used, only its length is checked; it stands here so that all metrics are called alike.
+        Not used except that its length is checked; it is here so that all metrics are called the same way.
     y_pred : array-like
         Labels of any type: a list, an array, a Series.
     sensitive_features : array-like, Series, frame or dict of columns
@@ -99,14 +102,14 @@ def demographic_parity_difference(
 
 
 def demographic_parity_ratio(
-    y_true: Any,
-    y_pred: Any,
+    y_true: ValuesLike | None,
+    y_pred: ValuesLike,
     *,
-    sensitive_features: Any,
+    sensitive_features: ColumnsLike,
     method: Method = "between_groups",
-    sample_weight: Any = None,
+    sample_weight: ValuesLike | None = None,
 ) -> float:
-    """Return the smallest ratio of two groups' rates of a label; 1 says that groups have the same rates.
+    """Return the smallest ratio of two groups' rates of a label; 1 means that groups have the same rates.
 
     Binary labels: of the rates of label 1; NaN if no row has it, as in fairlearn. Otherwise the smallest ratio over
     the classes that occur. Parameters are those of :func:`demographic_parity_difference`.
@@ -120,18 +123,18 @@ def demographic_parity_ratio(
 
 
 def equal_opportunity_difference(
-    y_true: Any,
-    y_pred: Any,
+    y_true: ValuesLike,
+    y_pred: ValuesLike,
     *,
-    sensitive_features: Any,
+    sensitive_features: ColumnsLike,
     method: Method = "between_groups",
-    sample_weight: Any = None,
+    sample_weight: ValuesLike | None = None,
 ) -> float:
-    """Return the largest difference of two groups' true positive rates; of their recall, over classes.
+    """Return the largest difference between two groups' true positive rates (of recall, over classes).
 
     Binary labels: the rate of label 1 among the rows where it is true. Otherwise the largest difference, over
     classes, of the recall. A group without rows of a true class has no such rate: with binary labels it counts as 0,
-    as in fairlearn; with others the group is left out for that class. A warning says so.
+    as in fairlearn; otherwise the group is left out for that class. A warning is given.
 
     ``y_true`` holds the true labels, none missing; other parameters are those of
     :func:`demographic_parity_difference`.
@@ -145,17 +148,17 @@ def equal_opportunity_difference(
 
 
 def equal_opportunity_ratio(
-    y_true: Any,
-    y_pred: Any,
+    y_true: ValuesLike,
+    y_pred: ValuesLike,
     *,
-    sensitive_features: Any,
+    sensitive_features: ColumnsLike,
     method: Method = "between_groups",
-    sample_weight: Any = None,
+    sample_weight: ValuesLike | None = None,
 ) -> float:
-    """Return the smallest ratio of two groups' true positive rates; of their recall, over classes.
+    """Return the smallest ratio of two groups' true positive rates (of recall, over classes).
 
     The rates are those of :func:`equal_opportunity_difference`. Classes that no group ever gets right are left out;
-    the result is NaN if there is no other.
+    the result is NaN if no class remains.
 
     Examples
     --------
@@ -166,15 +169,15 @@ def equal_opportunity_ratio(
 
 
 def equalized_odds_difference(
-    y_true: Any,
-    y_pred: Any,
+    y_true: ValuesLike,
+    y_pred: ValuesLike,
     *,
-    sensitive_features: Any,
+    sensitive_features: ColumnsLike,
     method: Method = "between_groups",
-    sample_weight: Any = None,
+    sample_weight: ValuesLike | None = None,
     agg: Agg = "worst_case",
 ) -> float:
-    """Return the largest (or mean) difference of two groups' true and false positive rates.
+    """Return the largest (or mean) difference between two groups' true and false positive rates.
 
     Labels that are not binary: over all pairs of a true class and a label, the rate of the label among the rows of
     the true class. Groups without rows of a true class are treated as in :func:`equal_opportunity_difference`.
@@ -196,12 +199,12 @@ def equalized_odds_difference(
 
 
 def equalized_odds_ratio(
-    y_true: Any,
-    y_pred: Any,
+    y_true: ValuesLike,
+    y_pred: ValuesLike,
     *,
-    sensitive_features: Any,
+    sensitive_features: ColumnsLike,
     method: Method = "between_groups",
-    sample_weight: Any = None,
+    sample_weight: ValuesLike | None = None,
     agg: Agg = "worst_case",
 ) -> float:
     """Return the smallest (or mean) ratio of two groups' true and false positive rates.
@@ -218,11 +221,11 @@ def equalized_odds_ratio(
     shares = odds(y_true, y_pred, sensitive_features, sample_weight)
     found = ratios(shares, method)
     if agg == "worst_case":
-        # Python's min, by which fairlearn compares: a NaN wins only if it comes first.
+        # Python's min, which fairlearn uses: a NaN wins only if it comes first.
         return float(min(found.tolist())) if shares.binary else _smallest(found)
     known = found[~np.isnan(found)]
     return float(known.mean()) if known.size else float("nan")
 
 
 def _smallest(found: NDArray[np.float64]) -> float:
-    return float(np.fmin.reduce(found))  # passes over NaN
+    return float(np.fmin.reduce(found))  # ignores NaN

@@ -1,4 +1,4 @@
-"""The convergence figure: the consensus' gap less the truth's, as the crowd grows, beside its exact law and bounds."""
+"""The convergence experiment: the gap of the consensus minus that of the truth, and bounds, as the crowd grows."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ _TASKS = 2000
 
 
 class Panel(NamedTuple):
-    """A piece of work: one crowd of one kind."""
+    """A unit of work: one crowd of one kind."""
 
     crowd: str
     workers: int
@@ -35,15 +35,15 @@ class Panel(NamedTuple):
 
 
 def convergence_units(seeds: int) -> list[Panel]:
-    """Return the work: the largest crowds first."""
+    """Return the units, the largest crowds first."""
     return [Panel(crowd, size, seed) for size in reversed(SIZES) for crowd in CROWDS for seed in range(seeds)]
 
 
 def convergence_rows(unit: Panel) -> list[dict[str, Any]]:
-    """Draw a crowd of which all vote on every task; return the difference of the gaps for each method.
+    """Draw a crowd whose workers all vote on every task; return the difference of the gaps for each method.
 
-    Besides the paper's three aggregators: the exact gap of the majority for these skills (Poisson-binomial law), and
-    two bounds on it (the corrected one for small crowds, and the exponential one).
+    Besides the paper's three aggregators, the methods are the exact gap of the majority for these skills (by the
+    Poisson-binomial distribution) and two bounds on it (the corrected one for small crowds, and the exponential one).
     """
     drawn = simulate_crowd(
         _TASKS,
@@ -58,7 +58,7 @@ def convergence_rows(unit: Panel) -> list[dict[str, Any]]:
     group, truth = np.asarray(votes.group), np.asarray(drawn.truth)
     of_truth = _gap(truth, group)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a crowd without information need not converge
+        warnings.simplefilter("ignore")  # an uninformative crowd need not converge
         made = {
             "majority": MajorityVote(ties="last").fit(votes),
             "bayes": BayesVote().fit(votes, dict(enumerate(truth.tolist()))),
@@ -79,6 +79,6 @@ def exact_gap(skills: NDArray[np.float64]) -> float:
     return gap_of(np.stack([1 - rate, rate], axis=1))
 
 
-def _gap(labels: Any, group: Any) -> float:
+def _gap(labels: NDArray[np.integer], group: NDArray[np.integer]) -> float:
     rate = np.array([labels[group == a].mean() for a in (0, 1)])
     return float(abs(rate[1] - rate[0]))

@@ -1,6 +1,6 @@
-"""Exact tests for many small tables at once, and control of false discoveries among them."""
+"""Fisher's exact test for many small tables at once, and control of the false-discovery rate among them."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -8,19 +8,19 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["FisherTests", "benjamini_hochberg", "fisher_tests"]
 
-_SAME = 1.0 + 1e-7  # two outcomes this close in probability count as equally likely
+_EQUALLY_LIKELY = 1.0 + 1e-7  # outcomes whose probabilities have a ratio of at most this count as equally likely
 
 
 class FisherTests(NamedTuple):
-    """What the exact test says of each table.
+    """The results of the exact test of each table.
 
     Attributes
     ----------
     p_value : ndarray
         Two-sided.
     least : ndarray
-        The smallest p-value that any table with the same totals has. If it is not small, the table could not
-        have shown a difference, whatever it was.
+        The smallest p-value that any table with the same totals has. If it is not small, no table with these
+        totals could have shown a difference.
     """
 
     p_value: NDArray[np.float64]
@@ -31,13 +31,13 @@ def fisher_tests(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike) -> 
     r"""Test "``x1`` of ``n1`` and ``x2`` of ``n2`` come from one rate", for arrays of such pairs.
 
     Fisher's exact test: given the totals, :math:`x_1` is hypergeometric; the p-value is the probability of all
-    outcomes that are no more likely than the one seen. It is right for any counts, however small, which tests
-    by the normal law are not in the far tail that many tests at once look at.
+    outcomes that are no more likely than the one seen. It is valid for any counts, however small, unlike
+    normal approximations in the far tail, which matters when many tests are made.
 
     Returns
     -------
     FisherTests
-        Arrays of the common shape; both are 1 where a side is empty.
+        Arrays of the common shape; both are 1 where n1 or n2 is 0.
 
     Examples
     --------
@@ -52,10 +52,10 @@ def fisher_tests(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike) -> 
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Return q-values: accusing all with q <= 5% makes, on average, at most 5% of the accusations false.
+    """Return q-values: if all tests with q <= 5% are reported, on average at most 5% of the reports are false.
 
-    Holds for tests that are independent or positively dependent (Benjamini and Yekutieli 2001). NaN, a test that
-    was not made, stays NaN and does not count.
+    Holds for tests that are independent or positively dependent (Benjamini and Yekutieli 2001). NaN stands for a
+    test that was not made; it stays NaN and does not count.
 
     Examples
     --------
@@ -73,7 +73,14 @@ def benjamini_hochberg(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _fisher(x1: Any, n1: Any, x2: Any, n2: Any, p_value: Any, least: Any) -> None:
+def _fisher(
+    x1: NDArray[np.int64],
+    n1: NDArray[np.int64],
+    x2: NDArray[np.int64],
+    n2: NDArray[np.int64],
+    p_value: NDArray[np.float64],
+    least: NDArray[np.float64],
+) -> None:
     for i in range(x1.size):
         hits = x1[i] + x2[i]
         low, high = max(0, hits - n2[i]), min(hits, n1[i])
@@ -84,28 +91,28 @@ def _fisher(x1: Any, n1: Any, x2: Any, n2: Any, p_value: Any, least: Any) -> Non
             seen *= _up(x, n1[i], n2[i], hits)
         for x in range(mode, x1[i], -1):
             seen /= _up(x - 1, n1[i], n2[i], hits)
-        total, tail = 1.0, 1.0 if seen * _SAME >= 1.0 else 0.0
+        total, tail = 1.0, 1.0 if seen * _EQUALLY_LIKELY >= 1.0 else 0.0
         weight = top = 1.0
         for x in range(mode, high):
             weight *= _up(x, n1[i], n2[i], hits)
             total += weight
-            if weight <= seen * _SAME:
+            if weight <= seen * _EQUALLY_LIKELY:
                 tail += weight
             top = weight
         weight = bottom = 1.0
         for x in range(mode, low, -1):
             weight /= _up(x - 1, n1[i], n2[i], hits)
             total += weight
-            if weight <= seen * _SAME:
+            if weight <= seen * _EQUALLY_LIKELY:
                 tail += weight
             bottom = weight
         p_value[i] = tail / total
         rarest, other = min(bottom, top), max(bottom, top)
-        both = low < high and other <= rarest * _SAME
+        both = low < high and other <= rarest * _EQUALLY_LIKELY
         least[i] = (rarest + other if both else rarest) / total
 
 
 @numba.njit(cache=True, nogil=True)
-def _up(x: Any, n1: Any, n2: Any, hits: Any) -> Any:
-    """Return how much more likely x + 1 of the hits are on the first side than x."""
+def _up(x: int, n1: int, n2: int, hits: int) -> float:
+    """Return how much more likely it is that x + 1 of the hits are in the first sample than x."""
     return (n1 - x) * (hits - x) / ((x + 1.0) * (n2 - hits + x + 1.0))

@@ -1,17 +1,17 @@
-"""The crowd that a plan is made for: skills that are assumed, or estimated from votes. Two classes."""
+"""The workers that a plan is made for: skills that are assumed, or estimated from votes. Two classes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import few
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.confusion import ConfusionAggregator
 from faircrowd.aggregate.one_coin import OneCoinDawidSkene
-from faircrowd.audit.theory.crowds import as_priors
+from faircrowd.audit.majority.poisson_binomial import as_priors
 from faircrowd.audit.workers.worker_counts import groups_in, model_confusion
 from faircrowd.errors import InputError, OptionError
 from faircrowd.exact.sums import on_grid
@@ -19,7 +19,7 @@ from faircrowd.votes.value_names import value_name, value_names
 
 __all__ = ["Pool", "read_pool"]
 
-_PRIOR_VOTES = 2  # cast at the crowd's rate, so that one or two right votes do not pass for certainty
+_PRIOR_VOTES = 2  # added at the crowd's rate, so that one or two right votes do not count as certainty
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Pool:
     right : ndarray, shape (n_workers, n_groups, 2)
         The probability that a worker is right where the truth is 0, and where it is 1.
     endless : bool
-        Whether there are as many workers as one likes, all alike (``right`` has one row).
+        Whether there is any number of workers, all equal (``right`` has one row).
     priors : ndarray, shape (n_groups,), or None
         The share of true ones, if it is known.
     """
@@ -44,12 +44,14 @@ class Pool:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """The share of each true class, shape (n_groups, 2); halves if it is not known."""
+        """The share of each true class, shape (n_groups, 2); one half each if it is not known."""
         ones = np.full(len(self.groups), 0.5) if self.priors is None else self.priors
         return np.stack([1 - ones, ones], axis=1)
 
 
-def read_pool(skills: Any, priors: Any) -> Pool:
+def read_pool(
+    skills: ArrayLike | Mapping[Any, ArrayLike] | Aggregator, priors: ArrayLike | Mapping[Any, float] | None
+) -> Pool:
     """Return the pool that skills describe; see :func:`faircrowd.audit.planner.plan_crowd`."""
     if isinstance(skills, Aggregator):
         pool = _estimated(skills)
@@ -58,18 +60,18 @@ def read_pool(skills: Any, priors: Any) -> Pool:
     else:
         pool = _assumed(skills, None, by_group=False)
     if len(pool.groups) < 2:
-        raise OptionError(f"Parity compares groups; got skills of {few(pool.groups)} alone.")
+        raise OptionError(f"Parity compares groups; got the skills of {few(pool.groups)} only.")
     if priors is None:
         return pool
     return Pool(pool.groups, pool.right, pool.endless, _read_priors(priors, pool.groups))
 
 
-def _assumed(skills: Any, names: list[Any] | None, *, by_group: bool) -> Pool:
+def _assumed(skills: ArrayLike | list[ArrayLike], names: list[Any] | None, *, by_group: bool) -> Pool:
     try:
         values = np.asarray(skills, dtype=np.float64)
     except (TypeError, ValueError):
         raise OptionError(
-            "Skills must be numbers: one a group, or as many a group as there are workers; or a fitted model."
+            "Skills must be numbers, one per group or one per worker and group, or a fitted model."
         ) from None
     if not ((values >= 0) & (values <= 1)).all():
         raise OptionError(
@@ -84,14 +86,14 @@ def _assumed(skills: Any, names: list[Any] | None, *, by_group: bool) -> Pool:
         values = np.repeat(values[:, :, None], 2, axis=2)
     if values.ndim != 3 or values.shape[2] != 2 or values.shape[0] < 1:
         raise OptionError(
-            "Skills need one number a group; or a row a worker and a column a group; or a third axis with the skill "
-            f"where the truth is 0 and where it is 1. Got shape {values.shape}."
+            "Skills need one number per group, or one row per worker and one column per group, perhaps with a third "
+            f"axis for the skill where the truth is 0 and where it is 1; got shape {values.shape}."
         )
     groups = [str(a) for a in range(values.shape[1])] if names is None else [value_name(name) for name in names]
     return Pool(groups, values, endless, None)
 
 
-def _read_priors(priors: Any, groups: list[str]) -> NDArray[np.float64]:
+def _read_priors(priors: ArrayLike | Mapping[Any, float], groups: list[str]) -> NDArray[np.float64]:
     if isinstance(priors, Mapping):
         named = {value_name(name): value for name, value in priors.items()}
         for wrong, what in ((set(groups) - set(named), "lack"), (set(named) - set(groups), "name the unknown")):
@@ -105,21 +107,21 @@ def _read_priors(priors: Any, groups: list[str]) -> NDArray[np.float64]:
 def _estimated(model: Aggregator) -> Pool:
     """Estimate skills and priors by group from the posterior of a fitted model.
 
-    A worker's votes are compared with the posterior, two more being cast at the crowd's rate; so a worker without
-    votes in a group is taken as the crowd there.
+    A worker's votes are compared with the posterior, and two votes at the crowd's rate are added; so a worker without
+    votes in a group gets the skill of the crowd there.
     """
     if not isinstance(model, ConfusionAggregator):
-        raise OptionError(f"Skills cannot be had from {type(model).__name__}; fit OneCoinDawidSkene or DawidSkene.")
+        raise OptionError(f"{type(model).__name__} does not estimate skills; fit OneCoinDawidSkene or DawidSkene.")
     votes, posterior = model.votes_, model.posterior_.in_memory().values
     group, groups = groups_in(votes)
     if votes.n_classes != 2:
-        raise InputError(f"A plan is worked out for two classes; these votes have {votes.n_classes}.")
+        raise InputError(f"A plan is made for two classes; these votes have {votes.n_classes}.")
     counts = model_confusion(votes, posterior)
     hits, total = np.diagonal(counts, axis1=2, axis2=3), counts.sum(axis=3)
     if isinstance(model, OneCoinDawidSkene):
         hits, total = (np.repeat(part.sum(axis=2, keepdims=True), 2, axis=2) for part in (hits, total))
-    cast = total.sum(axis=0)
-    crowd = np.divide(hits.sum(axis=0), cast, out=np.full(cast.shape, 0.5), where=cast > 0)
+    n_votes = total.sum(axis=0)
+    crowd = np.divide(hits.sum(axis=0), n_votes, out=np.full(n_votes.shape, 0.5), where=n_votes > 0)
     right = (hits + _PRIOR_VOTES * crowd) / (total + _PRIOR_VOTES)
     (ones,) = on_grid(posterior[:, 1], n_terms=votes.n_tasks)  # sums are the same in every order
     priors = np.bincount(group, ones, len(groups)) / np.bincount(group, minlength=len(groups))

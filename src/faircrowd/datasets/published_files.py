@@ -1,4 +1,4 @@
-"""The raw files of data sets, as published, to votes, groups and truth."""
+"""Read the files of data sets, in the form in which they are published, into votes, groups and truth."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,15 +38,15 @@ IDENTITIES = (
     "transgender",
     "white",
 )
-"""The identities that a comment of Jigsaw may mention, a column each: the share of raters who saw it mentioned."""
+"""The identities that a comment of Jigsaw may mention. Each has a column: the share of raters who saw it mentioned."""
 
-_BLACK = 2
+_RACE_BLACK = 2
 _HATEFUL = 0.5
 """Votes (0 no, 1 unsure, 2 yes) and scores above this are hate speech."""
 
 
 class Raw(NamedTuple):
-    """The votes, what is known of tasks, and what was set aside on the way."""
+    """The votes, what is known about tasks, and how much was set aside."""
 
     votes: VoteTable
     groups: dict[str, Facts]
@@ -55,7 +55,7 @@ class Raw(NamedTuple):
 
 
 def read_judgement(paths: Mapping[str, Path]) -> Raw:
-    """Read Crowd Judgement: a column a worker, cells 1 or -1 for a right or wrong answer, empty for none."""
+    """Read Crowd Judgement: one column per worker, cells 1 or -1 for a right or wrong answer, empty for none."""
     votes, tasks = paths["MTURK_RACE.csv"], paths["BROWARD_CLEAN_SUBSET.csv"]
     known = _read(tasks, ["id", "race", "two_year_recid"])
     race, recid = (_numbers(tasks, name, known[name]) for name in ("race", "two_year_recid"))
@@ -75,9 +75,9 @@ def read_judgement(paths: Mapping[str, Path]) -> Raw:
     table = vote_table(defendants.take(place[row]).values, worker, _flags(label == 1, np.isnan(label)))
     return Raw(
         table,
-        {"black": Facts(known["id"], _flags(race == _BLACK, np.isnan(race)))},
+        {"black": Facts(known["id"], _flags(race == _RACE_BLACK, np.isnan(race)))},
         Facts(known["id"], _flags(recid == 1, np.isnan(recid))),
-        {f"rows of {votes.name} that are no task": int(np.count_nonzero(place < 0))},
+        {f"rows of {votes.name} that are not a task": int(np.count_nonzero(place < 0))},
     )
 
 
@@ -89,7 +89,7 @@ def read_jigsaw(paths: Mapping[str, Path], min_votes: int) -> Raw:
     true = _read(paths["ground_truth_label.csv"], ["question", "result"])
     table = vote_table(given["question"], given["worker"], given["answer"])
     by_few = (table.votes_per_worker < min_votes)[table.worker]
-    # fmax passes over missing shares: none is left only where all are missing.
+    # fmax ignores missing shares: the result is missing only where all are.
     mentioned = np.fmax.reduce([_numbers(features, name, known[name]) for name in IDENTITIES])
     return Raw(
         table.select(~by_few),
@@ -100,7 +100,7 @@ def read_jigsaw(paths: Mapping[str, Path], min_votes: int) -> Raw:
 
 
 def read_hate_speech(path: Path, target: str) -> Raw:
-    """Read Measuring Hate Speech: a row a rater and comment, with what the rater says the comment targets."""
+    """Read Measuring Hate Speech: one row per rater and comment, with what the comment targets in the rater's view."""
     column = f"target_{target}"
     given = _read(path, ["comment_id", "annotator_id", "hatespeech", "hate_speech_score", column])
     hatespeech, score, targets = (
@@ -127,7 +127,7 @@ def read_hate_speech(path: Path, target: str) -> Raw:
 
 
 def read_tables(votes: Path, tasks: Path) -> Raw:
-    """Read ready tables: votes (task, worker, label) and tasks (task, truth, and all other columns are groups)."""
+    """Read prepared tables: votes (task, worker, label) and tasks (task, truth, and all other columns are groups)."""
     roles = {role: find_column(role, read_header(votes), where=str(votes)) for role in ("task", "worker", "label")}
     given = _read(votes, list(roles.values()))
     names = read_header(tasks)
@@ -143,7 +143,7 @@ def _read(path: Path, columns: Sequence[str]) -> dict[str, Any]:
     return read_columns(path, [find_column("group", names, name, where=str(path)) for name in columns])
 
 
-def _numbers(path: Path, name: str, column: Any) -> NDArray[np.float64]:
+def _numbers(path: Path, name: str, column: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
     """Return a column as numbers, NaN where one is missing; true and false are 1 and 0."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -162,5 +162,5 @@ def _expect(path: Path, name: str, values: NDArray[np.float64], allowed: Sequenc
 
 
 def _flags(condition: NDArray[np.bool_], missing: NDArray[np.bool_]) -> Any:
-    """Return 1 where a condition holds, 0 where it does not, nothing where it is not known."""
+    """Return 1 where a condition holds, 0 where it does not, and a missing value where it is not known."""
     return pa.array(condition.astype(np.int64), mask=missing)
