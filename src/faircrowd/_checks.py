@@ -89,13 +89,15 @@ def check_choice(name: str, value: object, options: Sequence[object]) -> None:
         known = False
     if not known:
         listed = ", ".join(repr(option) for option in options)
-        raise OptionError(f"{name}={few([value])} is not known; use one of {listed}.{suggestion(value, options)}")
+        raise OptionError(
+            f"{name}={few([value])} is not known; use one of {listed}.{suggestion(value, options)}", parameter=name
+        )
 
 
 def check_count(name: str, value: object, *, least: int = 0) -> int:
     """Return ``value`` as an int of at least ``least``, or raise."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise OptionError(f"{name} must be a whole number of at least {least}; got {few([value])}.")
+        raise OptionError(f"{name} must be a whole number of at least {least}; got {few([value])}.", parameter=name)
     return int(value)
 
 
@@ -123,7 +125,7 @@ def check_number(name: str, value: object, *, low: float = -math.inf, high: floa
             span = f"a number of at least {low:g}"
         else:
             span = f"a number from {low:g} to {high:g}"
-        raise OptionError(f"{name} must be {span}; got {few([value])}.")
+        raise OptionError(f"{name} must be {span}; got {few([value])}.", parameter=name)
     return number
 
 
@@ -131,7 +133,7 @@ def check_confidence(name: str, value: object) -> float:
     """Return ``value`` as a confidence level, from 0.5 up to but not including 1, or raise."""
     number = check_number(name, value, low=0.5, high=1)
     if number == 1:
-        raise OptionError(f"{name} must be below 1, as nothing is certain; 0.95 is usual.")
+        raise OptionError(f"{name} must be below 1, as nothing is certain; 0.95 is usual.", parameter=name)
     return number
 
 

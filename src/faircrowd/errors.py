@@ -11,10 +11,13 @@
 
     FaircrowdWarning (UserWarning)
     ├── DataWarning                      rows were set aside; how many and why
-    └── ConvergenceWarning               the rounds ran out before the model settled
+    └── ConvergenceWarning               the rounds ran out before the model converged
 
-A message says what was found, where, and what to do about it, on one line.
+A message states what was found, where, and what to do about it, on one line. It calls parameters by their Python names;
+an error also lists these names in ``parameters``, so that the command line can spell them as its options.
 """
+
+from collections.abc import Sequence
 
 __all__ = [
     "ConvergenceWarning",
@@ -30,7 +33,23 @@ __all__ = [
 
 
 class FaircrowdError(Exception):
-    """The root of all errors that faircrowd raises on purpose."""
+    """The root of all errors that faircrowd raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+    parameter : str or sequence of str
+        The Python names of the parameters that the message speaks of.
+
+    Examples
+    --------
+    >>> OptionError("epsilon must be a number from 0 to 1; got 2.", parameter="epsilon").parameters
+    ('epsilon',)
+    """
+
+    def __init__(self, message: str = "", *, parameter: str | Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.parameters: tuple[str, ...] = (parameter,) if isinstance(parameter, str) else tuple(parameter)
 
 
 class InputError(FaircrowdError, ValueError):
@@ -49,11 +68,11 @@ class FileError(InputError):
 
 
 class OptionError(FaircrowdError, ValueError):
-    """An argument lies outside what it may be."""
+    """An argument is outside its allowed range."""
 
 
 class NotFittedError(FaircrowdError, ValueError, AttributeError):
-    """A result was asked of a model before ``fit``."""
+    """A result was requested from a model before ``fit``."""
 
 
 class FaircrowdWarning(UserWarning):
@@ -65,4 +84,4 @@ class DataWarning(FaircrowdWarning):
 
 
 class ConvergenceWarning(FaircrowdWarning):
-    """The rounds ran out before the model settled."""
+    """The rounds ran out before the model converged."""

@@ -179,7 +179,7 @@ def test_lines_and_files(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     count = said["workers"]["verdicts"]
     assert lines["workers"] == (
         f"{count['leans']} lean, {count['no sign of leaning']} show no sign of it, {count['too few votes to say']} "
-        "have too few votes to say; votes compared as they are (the truth may differ)"
+        "have too few votes to say; votes compared as they are (groups may truly differ)"
     )
     alphas = said["agreement"]["by_group"]
     assert lines["alpha"] == (
@@ -266,7 +266,7 @@ def test_labels_nobody_voted_for_are_noted(crowd: Path, tmp_path: Path, faircrow
         (["--replicates", "-1"], "replicates must be a whole number"),
         (["--replicates", "many"], "Invalid value for '--replicates'"),
         (["--random-state", "-1"], "--random-state must be a whole number"),
-        (["--method", "best"], "--method='best' is not known"),
+        (["--method", "best"], "--method best is not known"),
         (["--method", "bayes"], "learns from known labels; give --tasks FILE --gold COLUMN"),
     ],
 )

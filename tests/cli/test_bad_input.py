@@ -104,7 +104,7 @@ WITH_TASKS = ["--tasks", "tasks.csv"]
 
 # name: (tasks.csv or None, more arguments, what the message says); the votes are good
 OPTIONS: dict[str, tuple[str | None, list[str], str]] = {
-    "unknown method": (None, ["--method", "dawid"], "--method='dawid' is not known; use one of 'majority'"),
+    "unknown method": (None, ["--method", "dawid"], "--method dawid is not known; use one of 'majority'"),
     "unknown option": (None, ["--methd", "majority"], "No such option: --methd"),
     "number that is none": (None, ["--n-iter", "many"], "Invalid value for '--n-iter'"),
     "number out of range": (None, ["--n-iter", "-1"], "--n-iter must be a whole number of at least 0; got -1"),
@@ -148,7 +148,7 @@ OPTIONS: dict[str, tuple[str | None, list[str], str]] = {
     "no truth that fits": (
         TASKS.replace("\n1", "\n01").replace("\n2", "\n02").replace("\n3", "\n03"),
         [*WITH_TASKS, "--truth", "truth"],
-        "No task of votes.csv has a 'truth' in tasks.csv; do the task ids match?",
+        "No task of votes.csv has a value in column 'truth' of tasks.csv; do the task ids match?",
     ),
     "ragged tasks": (TASKS + "4\n", [*WITH_TASKS, "--group", "group"], "tasks.csv cannot be read"),
 }
@@ -349,7 +349,7 @@ def test_an_interrupted_run_writes_nothing(place: Path, monkeypatch: pytest.Monk
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("faircrowd.report.label_tables", stop)
+    monkeypatch.setattr("faircrowd.runs.write.label_tables", stop)
     with pytest.raises(SystemExit) as ended:
         main(["aggregate", "votes.csv", "--method", "majority", "--out", "out/run"])
     assert ended.value.code == 130

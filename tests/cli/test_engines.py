@@ -18,9 +18,10 @@ import pytest
 import rich.console
 
 from faircrowd.cli.console import Console
-from faircrowd.cli.engines import Engine
 from faircrowd.engines import engine_choice as choice
 from faircrowd.errors import OptionError
+from faircrowd.runs.options import EngineOptions
+from faircrowd.runs.read_inputs import settle_engine
 
 pytest.importorskip("duckdb")
 
@@ -90,11 +91,11 @@ def test_stream_writes_the_files_of_memory(votes: Path, tmp_path: Path, told: Ca
 
 @pytest.mark.parametrize("method", ["majority", "wawa", "zero-based", "one-coin", "glad"])
 def test_every_method_streams(votes: Path, tmp_path: Path, method: str) -> None:
-    from faircrowd.cli.fitting import make_model
+    from faircrowd.aggregate.registry import make_aggregator
     from faircrowd.engines.stream.read_stream import read_votes_on_disk
     from faircrowd.votes import read_votes
 
-    models = [make_model(method, {}).fit(read(votes)) for read in (read_votes, read_votes_on_disk)]
+    models = [make_aggregator(method).fit(read(votes)) for read in (read_votes, read_votes_on_disk)]
     np.testing.assert_array_equal(models[0].posterior_.values, models[1].posterior_.values)
 
 
@@ -146,7 +147,7 @@ def test_the_choice_is_said(votes: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert said.startswith("engine stream: a run on ")
     assert said.count("\n") == 1
     console = Console(as_json=True)
-    Engine("auto", 500_000_000).settled(console, votes)
+    settle_engine(EngineOptions("auto", 500_000_000), votes, console)
     assert [note.startswith("engine stream: ") for note in console.notes] == [True]
 
 

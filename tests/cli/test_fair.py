@@ -62,8 +62,8 @@ def test_json_holds_the_certificate(crowd: Path, tmp_path: Path, faircrowd: Run)
         (["--epsilon", "-1"], "--epsilon must be a number from 0 to 1"),
         (["--epsilon", "5%"], "Invalid value for '--epsilon'"),
         (["--epsilon", "nan"], "--epsilon must be a number from 0 to 1"),
-        (["--epsilon", "0.1", "--objective", "f2"], "objective='f2' is not known"),
-        (["--epsilon", "0.1", "--decision", "coin"], "decision='coin' is not known"),
+        (["--epsilon", "0.1", "--objective", "f2"], "--objective f2 is not known"),
+        (["--epsilon", "0.1", "--decision", "coin"], "--decision coin is not known"),
     ],
 )
 def test_bad_options(more: list[str], message: str, crowd: Path, tmp_path: Path, faircrowd: Run) -> None:

@@ -92,7 +92,7 @@ def check_threshold(row: Any) -> None:
         assert p == pytest.approx(t, abs=1e-15)
         how = "changed to keep the gap within epsilon" if row.changed else "kept"
         assert row.why == f"at {of}; {how}"
-    elif row.why.endswith(f"; {row.label} by rounding to whole labels"):
+    elif row.why.endswith(f"; {row.label} by rounding to whole tasks"):
         side = "below" if row.label == 1 else "above"
         assert row.why.startswith(f"{side} {of}; ")
         assert (p < t) if row.label == 1 else (p > t)
@@ -182,7 +182,7 @@ def check_prices(row: Any, loss: float, lead: float, posterior: np.ndarray) -> N
     elif row.why == f"group {row.group}'s prices favour {row.label} over the likeliest label":
         assert loss <= NEAR < lead
         assert row.changed
-    elif row.why == f"group {row.group}'s prices favour another label; {row.label} by rounding to whole labels":
+    elif row.why == f"group {row.group}'s prices favour another label; {row.label} by rounding to whole tasks":
         assert loss > NEAR
     else:
         how = "changed to keep the gap within epsilon" if row.changed else "kept"

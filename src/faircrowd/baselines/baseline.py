@@ -11,7 +11,7 @@ from faircrowd._checks import check_number, few
 from faircrowd._params import Parameters
 from faircrowd._types import ByTask, TableLike
 from faircrowd.errors import InputError, NotFittedError
-from faircrowd.fair.estimator import FairCrowd
+from faircrowd.fair.estimator import fit_problem
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes import Vocabulary, VoteTable
@@ -116,13 +116,7 @@ class Baseline(Parameters, ABC):
     ) -> Problem:
         """Aggregate votes (or take a posterior) as ``FairCrowd`` does."""
         self.estimator_ = copy(estimator)
-        problem: Problem = self._reader()._problem(data, sensitive_features, args, kwargs)
-        return problem
-
-    def _reader(self) -> FairCrowd:
-        reader = FairCrowd()
-        reader.estimator_ = self.estimator_
-        return reader
+        return fit_problem(self.estimator_, data, *args, sensitive_features=sensitive_features, **kwargs)
 
     def _store(self, problem: Problem, labels: Codes, *, converged: bool) -> Self:
         tally = problem.tally(labels)

@@ -12,6 +12,7 @@ from faircrowd.baselines.baseline import Baseline, VotesOrPosterior, check_two
 from faircrowd.baselines.smoothed_steps import SIGNS, search_tie_weights, soft_prices, spread_by_rank, spread_by_value
 from faircrowd.errors import InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
+from faircrowd.fair.estimator import new_problem
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes.vocabulary import Codes
 
@@ -105,7 +106,7 @@ class SmoothedFairCrowd(Baseline):
         Posteriors near 1 are spread out by their ranks among the new tasks.
         """
         fitted = self._result().problem
-        new = self._reader()._new(data, sensitive_features)
+        new = new_problem(self.estimator_, data, sensitive_features)
         new = _recoded(new, fitted)
         return new.labels(self._choose(new))
 

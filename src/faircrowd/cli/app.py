@@ -13,13 +13,14 @@ from faircrowd.cli.aggregate import aggregate
 from faircrowd.cli.apply import apply
 from faircrowd.cli.audit import audit
 from faircrowd.cli.check import check
-from faircrowd.cli.console import plain, print_json, spoken
+from faircrowd.cli.console import plain, print_json
 from faircrowd.cli.datasets import datasets
 from faircrowd.cli.demo import demo
 from faircrowd.cli.frontier import frontier
 from faircrowd.cli.plan import plan
 from faircrowd.cli.reproduce import reproduce
 from faircrowd.cli.verify import verify
+from faircrowd.cli.wording import spoken
 from faircrowd.errors import DataWarning, FaircrowdError, OptionError
 
 __all__ = ["app", "run"]
@@ -72,7 +73,7 @@ def run(arguments: list[str]) -> int:
             warnings.showwarning = _tell
             code = app(arguments or ["--help"], standalone_mode=False)
     except FaircrowdError as error:
-        return _failed(spoken(str(error)), as_json)
+        return _failed(_sentence(spoken(str(error), error.parameters)), as_json)
     except MemoryError:
         return _failed("not enough memory for votes of this size; use a larger machine or fewer votes.", as_json)
     except OSError as error:

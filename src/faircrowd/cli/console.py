@@ -1,7 +1,6 @@
 """What the commands print: a summary for people or JSON for machines; progress only on a terminal."""
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,10 +11,15 @@ import rich.progress
 import rich.table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from faircrowd.report import Summary
+from faircrowd.cli.wording import spoken
 
-__all__ = ["Console", "plain", "print_json", "spoken"]
+if TYPE_CHECKING:
+    from faircrowd.aggregate.em import OnRound
+    from faircrowd.runs.run import Run
+    from faircrowd.runs.spark_run import SparkRun
+    from faircrowd.runs.write import Written
+
+__all__ = ["Console", "plain", "print_json"]
 
 
 class Console:
@@ -31,6 +35,13 @@ class Console:
         """Keep something worth knowing for the end."""
         self._notes.append(text)
 
+    def tell(self, line: str) -> None:
+        """Report something before a run ends: on stderr, or in JSON among the notes."""
+        if self.as_json:
+            self.note(line)
+        elif sys.stderr is not None:
+            sys.stderr.write(f"{plain(spoken(line))}\n")
+
     @property
     def _shows_progress(self) -> bool:
         return self._err.is_terminal and not self.as_json
@@ -45,16 +56,13 @@ class Console:
             yield
 
     @contextmanager
-    def rounds(self, what: str) -> Iterator[Callable[[int, int, float], None] | None]:
-        """Show a bar while a model runs its rounds, and the blocks of votes that the round has done.
-
-        Yields what ``fit`` of an iterative aggregator takes as ``on_round``.
-        """
-        from faircrowd.engines.local import watch_blocks
-
+    def rounds(self, what: str) -> "Iterator[OnRound | None]":
+        """Show a bar while a model runs its rounds, and how many blocks of votes the current round has processed."""
         if not self._shows_progress:
             yield None
             return
+        from faircrowd.engines.local import watch_blocks
+
         columns = (
             rich.progress.TextColumn("{task.description}", markup=False),
             rich.progress.BarColumn(),
@@ -63,16 +71,16 @@ class Console:
         )
         with rich.progress.Progress(*columns, console=self._err, transient=True) as bar:
             row = bar.add_task(what, total=None, state="")
-            rounds, said = 0, ""
+            rounds, state = 0, ""
 
             def end_round(number: int, most: int, _: float) -> None:
-                nonlocal rounds, said
-                rounds, said = number, f"round {number} of at most {most}"
-                bar.update(row, completed=number, total=most, state=said)
+                nonlocal rounds, state
+                rounds, state = number, f"round {number} of at most {most}"
+                bar.update(row, completed=number, total=most, state=state)
 
             def end_block(done: int, total: int) -> None:
-                state = f"{said}, block {done} of {total}".removeprefix(", ")
-                bar.update(row, completed=rounds + done / total, state=state)
+                shown = f"{state}, block {done} of {total}".removeprefix(", ")
+                bar.update(row, completed=rounds + done / total, state=shown)
 
             with watch_blocks(end_block):
                 yield end_round
@@ -104,20 +112,14 @@ class Console:
 
             yield show
 
-    def summary(
-        self,
-        summary: "Summary",
-        notes: Sequence[str],
-        wrote: str,
-        fair: Sequence[tuple[str, str]] = (),
-        **more: Any,
-    ) -> None:
-        """Print the summary of a run; ``more`` goes into the JSON."""
-        notes = [*map(spoken, notes), *self._notes, *summary.notes()]
+    def run(self, run: "Run | SparkRun", written: "Written", **more: Any) -> None:
+        """Print what a run found and wrote; ``more`` goes into the JSON."""
+        notes = [spoken(note) for note in run.all_notes(*self._notes, *written.notes)]
         if self.as_json:
-            print_json({**summary.to_dict(), "notes": notes, **more})
+            print_json({**run.to_dict(), "notes": notes, "out": str(written.folder), **more})
             return
-        self.pairs([*summary.lines(), *fair, *(("note", note) for note in notes), ("wrote", wrote)])
+        lines = [(heading, spoken(text) if heading == "note" else text) for heading, text in run.lines()]
+        self.pairs([*lines, *(("note", note) for note in notes), ("wrote", str(written))])
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Print headings with texts, in two columns."""
@@ -137,22 +139,6 @@ class Console:
     def line(self, text: str = "") -> None:
         """Print a line."""
         self._out.print(Text(plain(text)))
-
-
-def spoken(text: str) -> str:
-    """Say options as the command line has them: on_missing='drop' is --on-missing drop.
-
-    Examples
-    --------
-    >>> spoken("no column 'x'. Name it with task=... (on_duplicate='last')")
-    "no column 'x'. Name it with --task NAME (--on-duplicate last)"
-    """
-    text = re.sub(r"^([a-z]+(_[a-z]+)?) must be ", lambda m: f"--{m[1].replace('_', '-')} must be ", text)
-    text = re.sub(r"\b(task|worker|label|tasks)=\.\.\.", r"--\1 NAME", text)
-    names = r"(?<!-)\b(on_duplicate|on_missing|n_iter|ties|tol|delimiter|method|group|unknown|objective|decision"
-    names += r"|engine|memory_limit)"
-    text = re.sub(names + r"='?([\w.+-]+)'?", lambda m: f"--{m[1].replace('_', '-')} {m[2]}", text)
-    return re.sub(r"\b(on_duplicate|on_missing|n_iter|memory_limit)\b", lambda m: f"--{m[1].replace('_', '-')}", text)
 
 
 def print_json(value: Any) -> None:

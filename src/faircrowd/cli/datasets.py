@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from faircrowd._checks import check_choice
-from faircrowd.cli import options as opt
+from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console, print_json
-from faircrowd.cli.fitting import guard
 from faircrowd.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def datasets(
     data: Annotated[
         Path | None, typer.Option(help="Folder of data sets; by default FAIRCROWD_DATA, or one in the user's cache.")
     ] = None,
-    as_json: opt.AsJson = False,
+    as_json: arg.AsJson = False,
 ) -> None:
     """List the data sets, or write one as votes.csv and tasks.csv; files that are not there are downloaded."""
     from faircrowd.datasets.catalogue import ABOUT
@@ -48,7 +47,9 @@ def datasets(
     if out is None:
         row = _described(name, home)
     else:
-        guard(out, _FILES, *(home / name / file for file in _FILES))
+        from faircrowd.runs.write import check_out
+
+        check_out(out, _FILES, (home / name / file for file in _FILES))
         crowd = _load(name, home)
         row = {**_counted(name, crowd), "out": str(out)}
         _write(crowd, out)

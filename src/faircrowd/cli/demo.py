@@ -4,20 +4,26 @@ import os
 import shlex
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-import pyarrow as pa
 import typer
 
 from faircrowd.cli.console import Console
-from faircrowd.cli.fitting import fit_votes, make_labels_fair, make_model
-from faircrowd.cli.writing import Run, fill_folder, show_run, tell_run
+from faircrowd.runs.options import FairOptions, ModelOptions, ReadOptions, RunOptions
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from faircrowd.votes import SimulatedCrowd, VoteTable
 
 __all__ = ["demo"]
 
-_EPSILON = 0.05
+_MODEL = ModelOptions("dawid-skene", {"by_group": True})
+_COMPARED = (ModelOptions("majority"), ModelOptions("one-coin"), ModelOptions("dawid-skene"), _MODEL)
 
 
 def demo(
@@ -27,19 +33,29 @@ def demo(
 ) -> None:
     """Draw the paper's synthetic crowd, merge its votes, show what that does to the groups, and make it fair."""
     from faircrowd.report import OutputFolder
+    from faircrowd.runs.fit import fit
+    from faircrowd.runs.write import RUN_FILES, Written, fill, prepare
     from faircrowd.votes import simulate_crowd
 
     console = Console(as_json)
     crowd = simulate_crowd(random_state=random_state)
-    group, truth = (np.asarray(_last(column)) for column in (crowd.sensitive_features, crowd.truth))
     with OutputFolder(out) as folder:  # crowd and results appear together
-        folder.write_csv("votes.csv", _arrow(crowd.votes))
-        folder.write_csv("tasks.csv", pa.table({"task": np.arange(group.size), "group": group, "truth": truth}))
-        run, rows = _results(console, folder, out, truth)
+        tables = dict(zip(("votes", "tasks"), _tables(crowd), strict=True))
+        for name, table in tables.items():
+            folder.write_csv(f"{name}.csv", table)
+        group, truth = (tables["tasks"][name].to_numpy() for name in ("group", "truth"))
+        places = {name: folder.waiting(f"{name}.csv") for name in tables}
+        read = ReadOptions(places["votes"], places["tasks"], ("group",), "truth")
+        run = fit(RunOptions(read, _MODEL, FairOptions(0.05)), console)
+        read = replace(read, votes=out / "votes.csv", tasks=out / "tasks.csv")
+        run = replace(run, options=replace(run.options, read=read))
+        rows = _compared(run.votes, truth)
+        prepare(run, progress=console)
+        notes = fill(run, folder, places=places)
     if not as_json:
-        _compare(console, run.fitted.model.votes_, group, truth, rows)
+        _compare(console, run.votes, group, truth, rows)
     compared = {name: {"accuracy": numbers[0], "gap": numbers[-1]} for name, numbers in rows}
-    show_run(console, out, run, folder.names, compared=compared)
+    console.run(run, Written(out, tuple(name for name in RUN_FILES if name in folder.names), notes), compared=compared)
     if not as_json:
         votes, tasks = (shlex.quote(str(out / name)) for name in ("votes.csv", "tasks.csv"))
         console.line()
@@ -48,49 +64,31 @@ def demo(
         )
 
 
-def _results(console: Console, folder: Any, out: Path, truth: Any) -> tuple[Run, list[tuple[str, list[float]]]]:
-    """Run on the crowd that waits in a folder, and write the results beside it; return them, and those of others."""
+def _compared(votes: "VoteTable", truth: "NDArray[np.int64]") -> list[tuple[str, list[float]]]:
+    """Return what each method comes to: accuracy, the rate of class 1 in each group, and the gap."""
     from faircrowd.report import summarise
-    from faircrowd.votes import read_votes
     from faircrowd.votes.groups import gold_codes
 
-    inputs = {"votes": folder.waiting("votes.csv"), "tasks": folder.waiting("tasks.csv")}
-    table = read_votes(inputs["votes"], sensitive_features="group", tasks=inputs["tasks"])
-    table, gold = gold_codes(table, dict(enumerate(truth.tolist())))
-
-    methods = {
-        "majority": make_model("majority", {}).fit(table),
-        "one-coin": make_model("one-coin", {}).fit(table),
-        "dawid-skene": make_model("dawid-skene", {}).fit(table),
-        "dawid-skene by group": make_model("dawid-skene", {"by_group": True}).fit(table),
-    }
     rows: list[tuple[str, list[float]]] = []
-    for name, model in methods.items():
-        summary = summarise(name, model, table, model.posterior_, gold, {})
+    votes, gold = gold_codes(votes, dict(enumerate(truth.tolist())))
+    for options in _COMPARED:
+        model = options.make().fit(votes)
+        summary = summarise(options.name, model, votes, model.posterior_.in_memory(), gold, {})
         rates = [shares["1"] for shares in (summary.group_shares or {}).values()]
-        rows.append((name, [summary.accuracy or 0.0, *rates, summary.gap or 0.0]))
-    fitted = fit_votes(
-        console,
-        inputs["votes"],
-        method="dawid-skene",
-        tasks=inputs["tasks"],
-        group=["group"],
-        truth="truth",
-        gold=None,
-        by_group=True,
-        reading={},
-        settings={},
-    )
-    asked = {"epsilon": _EPSILON, "objective": "accuracy", "decision": "deterministic", "strict": False}
-    asked["random_state"] = 0
-    fitted.options.update(asked, votes=str(out / "votes.csv"), tasks=str(out / "tasks.csv"))
-    run = tell_run(console, fitted, make_labels_fair(fitted.model, asked))
-    fill_folder(console, folder, run, inputs=inputs)
-    return run, rows
+        rows.append((options.name, [summary.accuracy or 0.0, *rates, summary.gap or 0.0]))
+    return rows
 
 
-def _compare(console: Console, table: Any, group: Any, truth: Any, rows: list[tuple[str, list[float]]]) -> None:
+def _compare(
+    console: Console,
+    table: "VoteTable",
+    group: "NDArray[np.int64]",
+    truth: "NDArray[np.int64]",
+    rows: list[tuple[str, list[float]]],
+) -> None:
     """Print what each method does to the groups."""
+    import numpy as np
+
     true_rates = [float(truth[group == g].mean()) for g in np.unique(group)]
     console.line(f"{table.n_votes:,} votes of {table.n_workers} workers on {table.n_tasks:,} tasks of two groups;")
     console.line("workers are better at tasks of group 1, and class 1 is more common there.")
@@ -113,9 +111,16 @@ def _program() -> str:
     return shlex.quote(os.path.relpath(called))
 
 
-def _last(column: object) -> object:
-    return column["truth" if "truth" in column.column_names else "group"] if isinstance(column, pa.Table) else column
+def _tables(crowd: "SimulatedCrowd") -> "tuple[pa.Table, pa.Table]":
+    """Return the votes and the tasks of a crowd; without pandas it has Arrow tables already."""
+    import numpy as np
+    import pyarrow as pa
 
+    def values(column: object, name: str) -> "NDArray[np.int64]":
+        return np.asarray(column[name] if isinstance(column, pa.Table) else column)
 
-def _arrow(frame: object) -> pa.Table:
-    return frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
+    votes = (
+        crowd.votes if isinstance(crowd.votes, pa.Table) else pa.Table.from_pandas(crowd.votes, preserve_index=False)
+    )
+    group, truth = values(crowd.sensitive_features, "group"), values(crowd.truth, "truth")
+    return votes, pa.table({"task": np.arange(group.size), "group": group, "truth": truth})

@@ -1,11 +1,9 @@
 """``faircrowd frontier``: what every epsilon would cost."""
 
-from typing import Any
-
-from faircrowd.cli import options as opt
+from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console, print_json
-from faircrowd.cli.fitting import fit_votes, guard, make_labels_fair
 from faircrowd.errors import OptionError
+from faircrowd.runs.options import ModelOptions, ReadOptions, RunOptions
 
 __all__ = ["frontier"]
 
@@ -14,55 +12,46 @@ _SHOWN = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5)
 
 
 def frontier(
-    votes: opt.Votes,
-    out: opt.OutFolder,
-    method: opt.Method = "dawid-skene",
-    tasks: opt.Tasks = None,
-    group: opt.Group = None,
-    truth: opt.Truth = None,
-    gold: opt.Gold = None,
-    by_group: opt.ByGroup = False,
-    task: opt.Task = None,
-    worker: opt.Worker = None,
-    label: opt.Label = None,
-    delimiter: opt.Delimiter = None,
-    on_duplicate: opt.OnDuplicate = "last",
-    on_missing: opt.OnMissing = "drop",
-    ties: opt.Ties = "first",
-    n_iter: opt.NIter = None,
-    tol: opt.Tol = None,
-    objective: opt.Objective = "accuracy",
-    random_state: opt.RandomState = 0,
-    as_json: opt.AsJson = False,
+    votes: arg.Votes,
+    out: arg.OutFolder,
+    method: arg.Method = "dawid-skene",
+    tasks: arg.Tasks = None,
+    group: arg.Group = None,
+    truth: arg.Truth = None,
+    gold: arg.Gold = None,
+    by_group: arg.ByGroup = False,
+    task: arg.Task = None,
+    worker: arg.Worker = None,
+    label: arg.Label = None,
+    delimiter: arg.Delimiter = None,
+    on_duplicate: arg.OnDuplicate = "last",
+    on_missing: arg.OnMissing = "drop",
+    ties: arg.Ties = "first",
+    n_iter: arg.NIter = None,
+    tol: arg.Tol = None,
+    objective: arg.Objective = "accuracy",
+    random_state: arg.RandomState = 0,
+    as_json: arg.AsJson = False,
 ) -> None:
     """Show gap, expected accuracy and changed labels for every epsilon at once."""
-    if not group:
-        raise OptionError("The frontier trades accuracy for parity between groups; give --group COLUMN.")
-    guard(out, _FILES, votes, tasks)
-    console = Console(as_json)
-    reading = {"task": task, "worker": worker, "label": label, "delimiter": delimiter}
-    reading |= {"on_duplicate": on_duplicate, "on_missing": on_missing}
-    fitted = fit_votes(
-        console,
-        votes,
-        method=method,
-        tasks=tasks,
-        group=group,
-        truth=truth,
-        gold=gold,
-        by_group=by_group,
-        reading=reading,
-        settings={"ties": ties, "n_iter": n_iter, "tol": tol},
-    )
-    asked: dict[str, Any] = {"epsilon": 1.0, "objective": objective, "decision": "deterministic"}
-    with console.waiting("tracing the frontier"):
-        traced = make_labels_fair(fitted.model, asked | {"random_state": random_state}).frontier
-
     import pyarrow as pa
 
     from faircrowd.report import OutputFolder
     from faircrowd.report.charts import frontier_chart, images
+    from faircrowd.runs.fit import fit
+    from faircrowd.runs.write import check_out
 
+    if not group:
+        raise OptionError("The frontier trades accuracy for parity between groups; give group=...")
+    read = ReadOptions(
+        votes, tasks, tuple(group), truth, gold, task, worker, label, delimiter, on_duplicate, on_missing
+    )
+    model = ModelOptions.given(method, ties=ties, n_iter=n_iter, tol=tol, by_group=by_group or None)
+    check_out(out, _FILES, (votes, tasks))
+    console = Console(as_json)
+    run = fit(RunOptions(read, model), console)
+    with console.waiting("tracing the frontier"):
+        traced = run.frontier(objective=objective, random_state=random_state)
     columns = {"gap": traced.gap, "expected_accuracy": traced.accuracy, "labels_changed": traced.changed}
     if objective != "accuracy":
         columns[f"expected_{objective}"] = traced.value
@@ -74,9 +63,9 @@ def frontier(
     points = [traced.at(epsilon) for epsilon in shown]
     if as_json:
         said = {"points": [point._asdict() for point in points], "exact": traced.exact}
-        print_json({**said, "optimality_gap": traced.optimality_gap, "out": str(out), "options": fitted.options})
+        print_json({**said, "optimality_gap": traced.optimality_gap, "out": str(out), "options": run.options.to_dict()})
         return
-    n_tasks = fitted.model.votes_.n_tasks
+    n_tasks = run.votes.n_tasks
     header = ("epsilon", "expected accuracy", "given up", "labels changed", "of all")
     rows = [
         (

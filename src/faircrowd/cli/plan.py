@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from faircrowd._checks import check_choice, check_count, check_number
-from faircrowd.cli import options as opt
-from faircrowd.cli.console import Console, print_json, spoken
-from faircrowd.cli.fitting import fit_votes
+from faircrowd.cli import arguments as arg
+from faircrowd.cli.console import Console, print_json
+from faircrowd.cli.wording import spoken
 from faircrowd.errors import OptionError
+from faircrowd.runs.options import ModelOptions, ReadOptions, RunOptions
 
 if TYPE_CHECKING:
     from faircrowd.audit.planner import CrowdPlan
@@ -25,7 +26,7 @@ def plan(
     delta: Annotated[
         float,
         typer.Option(
-            parser=opt.number, metavar="NUMBER", help="How close to the truth's gap that of the consensus must be."
+            parser=arg.number, metavar="NUMBER", help="How close to the truth's gap that of the consensus must be."
         ),
     ],
     votes: Annotated[
@@ -41,32 +42,33 @@ def plan(
             metavar="GROUP=NUMBER", help="Share of class 1 (the last) in a group; else the worst case counts."
         ),
     ] = None,
-    tasks: opt.Tasks = None,
-    group: opt.Group = None,
-    gold: opt.Gold = None,
+    tasks: arg.Tasks = None,
+    group: arg.Group = None,
+    gold: arg.Gold = None,
     vote: Annotated[str, typer.Option(help="Whose gap: majority, bayes.")] = "majority",
-    ties: opt.Ties = "first",
+    ties: arg.Ties = "first",
     most: Annotated[int, typer.Option(help="The most votes a task to look at.")] = 201,
-    task: opt.Task = None,
-    worker: opt.Worker = None,
-    label: opt.Label = None,
-    delimiter: opt.Delimiter = None,
-    on_duplicate: opt.OnDuplicate = "last",
-    on_missing: opt.OnMissing = "drop",
-    n_iter: opt.NIter = None,
-    tol: opt.Tol = None,
-    as_json: opt.AsJson = False,
+    task: arg.Task = None,
+    worker: arg.Worker = None,
+    label: arg.Label = None,
+    delimiter: arg.Delimiter = None,
+    on_duplicate: arg.OnDuplicate = "last",
+    on_missing: arg.OnMissing = "drop",
+    n_iter: arg.NIter = None,
+    tol: arg.Tol = None,
+    as_json: arg.AsJson = False,
 ) -> None:
     """Say how many votes a task bring the gap within delta of the truth's, by skills given or estimated (one-coin)."""
     from faircrowd.aggregate.posterior import TIES
     from faircrowd.audit.planner import plan_crowd
     from faircrowd.audit.theory.crowds import VOTES
+    from faircrowd.runs.fit import fit
     from faircrowd.votes.value_names import value_names
 
-    check_number("--delta", delta, low=0, high=1)
-    check_count("--most", most, least=1)
-    check_choice("--vote", vote, VOTES)
-    check_choice("--ties", ties, TIES)
+    check_number("delta", delta, low=0, high=1)
+    check_count("most", most, least=1)
+    check_choice("vote", vote, VOTES)
+    check_choice("ties", ties, TIES)
     console, notes, one = Console(as_json), [], "1"
     options: dict[str, Any] = {"skill": skill, "prior": prior}
     if votes is None:
@@ -82,22 +84,12 @@ def plan(
             raise OptionError("Skills are either given or estimated; leave out --skill or VOTES.")
         if not group:
             raise OptionError("A plan compares groups; give --group COLUMN.")
-        reading = {"task": task, "worker": worker, "label": label, "delimiter": delimiter}
-        reading |= {"on_duplicate": on_duplicate, "on_missing": on_missing}
-        fitted = fit_votes(
-            console,
-            votes,
-            method="one-coin",
-            tasks=tasks,
-            group=group,
-            truth=None,
-            gold=gold,
-            by_group=True,
-            reading=reading,
-            settings={"ties": ties, "n_iter": n_iter, "tol": tol},
+        read = ReadOptions(
+            votes, tasks, tuple(group), None, gold, task, worker, label, delimiter, on_duplicate, on_missing
         )
-        skills, options = fitted.model, {**options, **fitted.options}
-        table = fitted.model.votes_
+        model = ModelOptions.given("one-coin", ties=ties, n_iter=n_iter, tol=tol, by_group=True)
+        run = fit(RunOptions(read, model), console)
+        skills, options, table = run.model, {**options, **run.options.to_dict()}, run.votes
         notes = [*map(spoken, table.notes()), _ESTIMATED + ("" if gold else ", and so is the truth")]
         one = value_names(table.classes)[-1]
     with console.waiting("planning"):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from faircrowd.cli import options as opt
+from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console, print_json
 from faircrowd.errors import FileError, OptionError
 
@@ -22,7 +22,7 @@ def reproduce(
     ] = None,
     seeds: Annotated[int, typer.Option(help="Number of resamples.")] = 10,
     jobs: Annotated[int | None, typer.Option(help="Number of processes; by default one a core.")] = None,
-    as_json: opt.AsJson = False,
+    as_json: arg.AsJson = False,
 ) -> None:
     """Run the paper's experiments: rows (CSV), tables (Markdown) and figures (PNG, SVG)."""
     from faircrowd.experiments import EXPERIMENTS

@@ -1,15 +1,21 @@
 """``FairCrowd``: votes to fair labels, with any aggregator."""
 
+import os
+from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from faircrowd._params import Parameters
+from faircrowd._types import ByTask, PathOrText, TableLike
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.posterior import Posterior, log_odds
-from faircrowd.engines import votes_of
+from faircrowd.aggregate.registry import kind_of
+from faircrowd.engines import in_spark, votes_of
 from faircrowd.errors import InputError, NotFittedError, OptionError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.frontier import Frontier
@@ -17,8 +23,37 @@ from faircrowd.fair.make import FairResult, solve_problem
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import check_groups, read_posterior
+from faircrowd.votes import VoteTable, read_votes
+from faircrowd.votes.facts import read_facts
+from faircrowd.votes.frames import is_frame, names_of
+from faircrowd.votes.groups import attach_groups
 
-__all__ = ["FairCrowd", "from_posterior"]
+if TYPE_CHECKING:
+    from faircrowd.engines.spark.votes import SparkVotes
+
+__all__ = ["FairCrowd", "FitInputs", "fair_labels_of", "fit_problem", "from_posterior", "new_problem", "problem_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class FitInputs:
+    """What ``fit`` was given, as far as the files of a run record it.
+
+    Attributes
+    ----------
+    votes : Path or None
+        The file of votes; None if they were given in memory.
+    columns : tuple of str
+        The columns of votes given as a frame.
+    tasks, sensitive_features, true_labels, read_options
+        As given to ``fit``.
+    """
+
+    votes: Path | None = None
+    columns: tuple[str, ...] = ()
+    tasks: TableLike | None = None
+    sensitive_features: ByTask | None = None
+    true_labels: ByTask | None = None
+    read_options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -42,13 +77,15 @@ class FairCrowd(Parameters):
     Attributes
     ----------
     labels_
-        A fair label a task.
+        The fair label of each task.
     probas_
         The aggregator's posterior.
     rule_ : FairRule
     certificate_ : Certificate
     frontier_ : Frontier
         Every epsilon at once.
+    result_ : FairResult
+        All of these in one object.
     estimator_
         The fitted aggregator.
 
@@ -70,39 +107,68 @@ class FairCrowd(Parameters):
     strict: bool = False
     confidence: float | None = None
 
-    _result: FairResult | None = None
+    _result: FairResult | None = field(default=None, init=False, repr=False)
+    _inputs: FitInputs | None = field(default=None, init=False, repr=False)
 
-    def fit(self, data: Any, *args: Any, sensitive_features: Any = None, **kwargs: Any) -> Self:
+    def fit(
+        self,
+        data: "TableLike | VoteTable | SparkVotes | ArrayLike",
+        *args: Any,
+        sensitive_features: ByTask | None = None,
+        tasks: TableLike | None = None,
+        read_options: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Aggregate votes (or take a posterior) and find the fair labels.
 
         Parameters
         ----------
         data : frame, path or VoteTable
             Votes; a posterior if ``estimator`` is None.
+        *args, **kwargs
+            Passed on to the estimator's ``fit``: ``true_labels``, for those of ours that learn from known labels. They
+            may be the name of a column of ``tasks``.
         sensitive_features
             The group of each task, as in :func:`faircrowd.read_votes`.
-        *args, **kwargs
-            Passed on to the estimator's ``fit``.
+        tasks : frame or path, optional
+            A table with one row per task, where columns named in ``sensitive_features`` are looked up.
+        read_options : mapping, optional
+            Further arguments of :func:`faircrowd.read_votes`, such as ``{"task": "item", "on_duplicate": "first"}``.
         """
-        self._result = None
+        self._result = self._inputs = None
         self.estimator_ = copy(self.estimator)
-        problem = self._problem(data, sensitive_features, args, kwargs)
-        self._result = solve_problem(
-            problem,
-            epsilon=self.epsilon,
-            objective=self.objective,
-            decision=self.decision,
-            random_state=self.random_state,
-            strict=self.strict,
-            confidence=self.confidence,
+        given = dict(read_options or {})
+        problem = fit_problem(
+            self.estimator_,
+            data,
+            *args,
+            sensitive_features=sensitive_features,
+            tasks=tasks,
+            read_options=given,
+            **kwargs,
         )
+        self._result = solve_problem(problem, **self._asked)
+        gold = _known_labels(self.estimator_, args, kwargs)
+        self._inputs = _inputs(data, tasks, sensitive_features, gold, given)
         return self
 
-    def fit_predict(self, data: Any, *args: Any, sensitive_features: Any = None, **kwargs: Any) -> Any:
+    def fit_predict(
+        self,
+        data: "TableLike | VoteTable | SparkVotes | ArrayLike",
+        *args: Any,
+        sensitive_features: ByTask | None = None,
+        **kwargs: Any,
+    ) -> Any:
         """Fit and return the fair labels."""
         return self.fit(data, *args, sensitive_features=sensitive_features, **kwargs).labels_
 
-    def fit_predict_proba(self, data: Any, *args: Any, sensitive_features: Any = None, **kwargs: Any) -> Any:
+    def fit_predict_proba(
+        self,
+        data: "TableLike | VoteTable | SparkVotes | ArrayLike",
+        *args: Any,
+        sensitive_features: ByTask | None = None,
+        **kwargs: Any,
+    ) -> Any:
         """Fit and return the aggregator's posterior, as ``probas_``."""
         return self.fit(data, *args, sensitive_features=sensitive_features, **kwargs).probas_
 
@@ -111,67 +177,226 @@ class FairCrowd(Parameters):
 
         ``unknown="own"`` gives tasks of groups that the rule does not know the aggregator's own label.
         """
-        return self.rule_.predict_problem(self._new(data, sensitive_features), unknown)
+        return self.rule_.predict_problem(new_problem(self.estimator_, data, sensitive_features), unknown)
 
     def predict_proba(self, data: Any, *, sensitive_features: Any = None) -> Any:
         """Return the aggregator's posterior of new tasks, as ``probas_``."""
         self.rule_  # noqa: B018 - raises before fit
-        return self._new(data, sensitive_features).probas
-
-    def _new(self, data: Any, sensitive_features: Any) -> Any:
-        if self.estimator_ is None:
-            return read_posterior(data, sensitive_features, one_group_will_do=True)
-        if isinstance(self.estimator_, Aggregator):
-            votes = votes_of(data, sensitive_features)
-            return from_posterior(self.estimator_.posterior_of(votes), votes)
-        raise InputError("The estimator has no predict of its own; give its posterior to rule_.predict instead.")
+        return new_problem(self.estimator_, data, sensitive_features).probas
 
     @property
     def labels_(self) -> Any:
-        """A fair label a task."""
-        return self._fitted().labels
+        """The fair label of each task."""
+        return self.result_.labels
 
     @property
     def probas_(self) -> Any:
         """The aggregator's posterior."""
-        return self._fitted().problem.probas
+        return self.result_.problem.probas
 
     @property
     def rule_(self) -> FairRule:
         """The rule, for new tasks."""
-        return self._fitted().rule
+        return self.result_.rule
 
     @property
     def certificate_(self) -> Certificate:
         """What was promised, what was reached, and the numbers to check it with."""
-        return self._fitted().certificate
+        return self.result_.certificate
 
     @property
     def frontier_(self) -> Frontier:
         """Every epsilon at once."""
-        return self._fitted().frontier
+        return self.result_.frontier
 
-    def _fitted(self) -> FairResult:
+    @property
+    def result_(self) -> FairResult:
+        """Labels, rule, certificate and frontier in one object, as :func:`faircrowd.make_fair` returns them."""
         if self._result is None:
             raise NotFittedError("This FairCrowd is not fitted yet; call fit(votes, sensitive_features=...) first.")
         return self._result
 
-    def _problem(self, data: Any, sensitive_features: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.estimator_ is None:
-            return read_posterior(data, sensitive_features)
-        if isinstance(self.estimator_, Aggregator):
-            votes = votes_of(data, sensitive_features, kwargs.get("true_labels"))
-            if votes.groups is None:
-                raise InputError("FairCrowd needs the group of each task; give sensitive_features=...")
-            model = self.estimator_.fit(votes, *args, **kwargs)
-            problem = from_posterior(model.posterior_, model.votes_)
-            check_groups(problem.groups)
-            return problem
-        if not hasattr(self.estimator_, "fit_predict_proba"):
-            raise OptionError(
-                f"{type(self.estimator_).__name__} has no fit_predict_proba; FairCrowd needs a posterior."
-            )
-        return read_posterior(self.estimator_.fit_predict_proba(data, *args, **kwargs), sensitive_features)
+    @property
+    def inputs_(self) -> FitInputs:
+        """What ``fit`` was given."""
+        self.result_  # noqa: B018 - raises before fit
+        return FitInputs() if self._inputs is None else self._inputs
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        """The arguments of ``solve_problem``."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name != "estimator"}
+
+    # The files, the page and the text of a run are made to the right of this stage, so these methods import it when
+    # they are called: the one exception to the order of stages.
+
+    def write(
+        self,
+        folder: PathOrText,
+        *,
+        truth: ByTask | None = None,
+        report: bool = True,
+        charts: PathOrText | None = None,
+    ) -> None:
+        """Write what ``faircrowd aggregate`` writes: labels, workers, model, rule, certificate, page and evidence.
+
+        Votes and tasks that ``fit`` was given as files are recorded with their hashes, so that ``faircrowd verify`` can
+        repeat the run; of those in memory the evidence has rows, columns and a hash of the content.
+
+        Parameters
+        ----------
+        folder : path
+            The files appear there together, or after an error not at all.
+        truth : optional
+            True labels to score by: a Series indexed by task, a dict, a frame, or the name of a column of ``tasks``.
+        report : bool
+            Whether to write the page, report.html.
+        charts : path, optional
+            A folder for the charts of the page as PNG and SVG.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from faircrowd import MajorityVote, simulate_crowd
+        >>> crowd = simulate_crowd(200, 20, random_state=0)
+        >>> fair = FairCrowd(MajorityVote()).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     fair.write(place, truth=crowd.truth, report=False)
+        ...     sorted(os.listdir(place))[:4]
+        ['certificate.json', 'evidence.json', 'labels.csv', 'model.json']
+        """
+        from faircrowd.runs.fitted import run_of
+
+        run_of(self, truth).write(folder, report=report, charts=charts)
+
+    def report(self, path: PathOrText, *, truth: ByTask | None = None) -> None:
+        """Write the page alone: one HTML file that opens without a network.
+
+        Parameters
+        ----------
+        path : path
+            The file, such as ``report.html``.
+        truth : optional
+            As in ``write``.
+        """
+        from faircrowd.runs.fitted import run_of
+
+        run_of(self, truth).write_page(path)
+
+    def summary(self, *, truth: ByTask | None = None) -> str:
+        """Return the run in a few lines of text, as ``faircrowd aggregate`` prints it.
+
+        Examples
+        --------
+        >>> from faircrowd import MajorityVote, simulate_crowd
+        >>> crowd = simulate_crowd(200, 20, random_state=0)
+        >>> fair = FairCrowd(MajorityVote()).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+        >>> print(fair.summary().splitlines()[1])
+        crowd      200 tasks, 20 workers, 2 classes
+        """
+        from faircrowd.runs.fitted import run_of
+
+        return run_of(self, truth).text()
+
+
+def fair_labels_of(
+    model: Aggregator,
+    *,
+    epsilon: float,
+    objective: Any = "accuracy",
+    decision: str = "deterministic",
+    random_state: int = 0,
+    strict: bool = False,
+    confidence: float | None = None,
+) -> FairResult:
+    """Make the labels of a fitted aggregator fair, of tasks in memory or in Spark; arguments as in ``make_fair``."""
+    return solve_problem(
+        problem_of(model),
+        epsilon=epsilon,
+        objective=objective,
+        decision=decision,
+        random_state=random_state,
+        strict=strict,
+        confidence=confidence,
+    )
+
+
+def fit_problem(
+    estimator: Any,
+    data: "TableLike | VoteTable | SparkVotes | ArrayLike",
+    *args: Any,
+    sensitive_features: ByTask | None = None,
+    tasks: TableLike | None = None,
+    read_options: Mapping[str, str] | None = None,
+    **kwargs: Any,
+) -> Problem:
+    """Fit an estimator to votes (or take a posterior, if it is None), and return the problem of making it fair.
+
+    Arguments are those of ``FairCrowd.fit``.
+    """
+    given = dict(read_options or {})
+    if isinstance(estimator, Aggregator):
+        gold = _known_labels(estimator, args, kwargs)
+        votes = _votes(data, sensitive_features, tasks, gold, given)
+        if votes.groups is None:
+            raise InputError("FairCrowd needs the group of each task; give sensitive_features=...")
+        if tasks is not None and isinstance(gold, str):
+            facts = read_facts(tasks, gold, task=given.get("task"), delimiter=given.get("delimiter"))
+            args, kwargs = (facts, *args[1:]), {name: v for name, v in kwargs.items() if name != "true_labels"}
+        return problem_of(estimator.fit(votes, *args, **kwargs))
+    if tasks is not None or given:
+        raise OptionError("tasks and read_options are for votes and an aggregator of faircrowd; leave them out.")
+    if estimator is None:
+        return read_posterior(data, sensitive_features)
+    if not hasattr(estimator, "fit_predict_proba"):
+        raise OptionError(f"{type(estimator).__name__} has no fit_predict_proba; FairCrowd needs a posterior.")
+    return read_posterior(estimator.fit_predict_proba(data, *args, **kwargs), sensitive_features)
+
+
+def problem_of(model: Aggregator) -> Problem:
+    """Return the problem of making the labels of a fitted aggregator fair; raise unless there are groups to compare."""
+    problem: Problem = from_posterior(model.posterior_, model.votes_)
+    check_groups(problem.groups)
+    return problem
+
+
+def new_problem(estimator: Any, data: Any, sensitive_features: Any) -> Any:
+    """Return new tasks to be labelled by a rule, from their votes (from a posterior, if there is no estimator)."""
+    if estimator is None:
+        return read_posterior(data, sensitive_features, one_group_will_do=True)
+    if isinstance(estimator, Aggregator):
+        votes = votes_of(data, sensitive_features)
+        return from_posterior(estimator.posterior_of(votes), votes)
+    raise InputError("The estimator has no predict of its own; give its posterior to rule_.predict instead.")
+
+
+def _known_labels(estimator: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Return the known labels among the arguments of an aggregator's ``fit``; other aggregators have other arguments."""
+    kind = kind_of(estimator)
+    if kind is not None and kind.gold == "unused":
+        return None
+    return args[0] if args else kwargs.get("true_labels")
+
+
+def _inputs(
+    data: Any, tasks: Any, sensitive_features: Any, true_labels: Any, read_options: Mapping[str, str]
+) -> FitInputs:
+    is_file = isinstance(data, str | os.PathLike)
+    columns = () if is_file or isinstance(data, VoteTable) or not is_frame(data) else tuple(map(str, names_of(data)))
+    votes = Path(data) if is_file else None
+    return FitInputs(votes, columns, tasks, sensitive_features, true_labels, read_options)
+
+
+def _votes(data: Any, sensitive_features: Any, tasks: Any, true_labels: Any, read_options: Mapping[str, str]) -> Any:
+    """Read votes with their groups; those that are read already take no options of reading."""
+    if not in_spark(data) and not isinstance(data, VoteTable):
+        more: dict[str, Any] = dict(read_options)
+        return read_votes(data, sensitive_features=sensitive_features, tasks=tasks, **more)
+    if read_options or (tasks is not None and in_spark(data)):
+        raise OptionError("These votes are read already; give read_options, and tasks in Spark, when they are read.")
+    if isinstance(data, VoteTable) and tasks is not None and sensitive_features is not None:
+        return attach_groups(data, sensitive_features, tasks=tasks)
+    return votes_of(data, sensitive_features, true_labels)
 
 
 def from_posterior(posterior: Any, votes: Any) -> Any:

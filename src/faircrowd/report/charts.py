@@ -11,17 +11,17 @@ from faircrowd.fair.frontier import Frontier
 __all__ = ["COLOURS", "frontier_chart", "funnel_chart", "images", "posterior_chart", "rates_chart", "thinned"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#666666")
-"""Okabe and Ito's palette, which colour-blind people tell apart."""
+"""The palette of Okabe and Ito, whose colours colour-blind people can tell apart."""
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-_MOST_POINTS = 400
+_MAX_POINTS = 400
 _WIDTH = 560
 _ROW = 48
 
 
 def frontier_chart(frontier: Frontier, *, chosen: float | None = None) -> dict[str, Any]:
-    """Return the frontier as a chart: expected accuracy against the gap allowed, and the point that is chosen."""
-    at = thinned(frontier.gap, _MOST_POINTS)
+    """Return a chart of the frontier: expected accuracy against the gap allowed, and the chosen point."""
+    at = thinned(frontier.gap, _MAX_POINTS)
     columns = (frontier.gap[at], frontier.accuracy[at], frontier.changed[at])
     names = ("gap", "accuracy", "changed")
     rows = [dict(zip(names, map(float, row), strict=True)) for row in zip(*columns, strict=True)]
@@ -36,7 +36,7 @@ def frontier_chart(frontier: Frontier, *, chosen: float | None = None) -> dict[s
     }
     line = {"type": "line", "color": COLOURS[0], "strokeWidth": 2.5}
     place = {name: encoding[name] for name in ("x", "y")}
-    # A line has one tooltip for all of it, so points carry them, seen or not.
+    # A line has a single tooltip, so points carry them, visible or not.
     point = {"type": "point", "filled": True, "color": COLOURS[0], "opacity": 1 if len(rows) < 40 else 0}
     layers: list[dict[str, Any]] = [{"mark": line, "encoding": place}, {"mark": point, "encoding": encoding}]
     if chosen is not None:
@@ -52,9 +52,9 @@ def frontier_chart(frontier: Frontier, *, chosen: float | None = None) -> dict[s
 
 
 def rates_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return rates by class and group, before and after, with intervals.
+    """Return a chart of rates by class and group, before and after, with intervals.
 
-    Each row has ``row`` (the class and group in words), ``labels`` ("before" or "after"), ``rate``, ``low``, ``high``.
+    Each row has ``row`` (the class and group as text), ``labels`` ("before" or "after"), ``rate``, ``low``, ``high``.
     """
     order = list(dict.fromkeys(row["row"] for row in rows))
     kinds = list(dict.fromkeys(row["labels"] for row in rows))
@@ -95,7 +95,7 @@ def rates_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def posterior_chart(
     rows: Sequence[dict[str, Any]], thresholds: Sequence[dict[str, Any]], *, what: str
 ) -> dict[str, Any]:
-    """Return the distribution of a posterior, a row a group, with thresholds as lines across the row.
+    """Return a chart of the distribution of a posterior, one row per group, with thresholds as lines across the row.
 
     Each row has ``group``, ``low`` and ``high`` (the ends of a bin) and ``share``; a threshold has ``group`` and
     ``threshold``.
@@ -103,11 +103,11 @@ def posterior_chart(
     shares = [row["share"] for row in rows]
     shown = [row for row in rows if row["share"] > 0]
     groups = list(dict.fromkeys(row["group"] for row in rows))
-    # A domain that is given is not looked up by name: Vega trips over a group called __proto__.
+    # An explicit domain, as Vega fails to look up a group called __proto__ by name.
     y = {"field": "group", "type": "nominal", "title": None, "scale": {"domain": groups, "padding": 0}}
     shared = {"y": {**y, "axis": {"labelLimit": 120, "grid": True, "tickBand": "extent"}}}
     ends = {"scale": {"domain": [min(row["low"] for row in rows), 1]}, "axis": {"format": ".1f", "tickCount": 6}}
-    # A root shows the few tasks between the sure ones, which are those that thresholds are about.
+    # The square root makes the few uncertain tasks visible, which are those that thresholds decide.
     thickness = {"type": "sqrt", "domain": [0, max(shares)], "range": [1, 0.8 * _ROW]}
     layers: list[dict[str, Any]] = [
         {
@@ -140,13 +140,13 @@ def posterior_chart(
                 },
             }
         )
-    return _chart("How sure the aggregator is, by group", {"values": shown}, layers, height=_ROW * len(groups))
+    return _chart("How certain the aggregator is, by group", {"values": shown}, layers, height=_ROW * len(groups))
 
 
 def funnel_chart(rows: Sequence[dict[str, Any]], verdicts: Sequence[str]) -> dict[str, Any]:
-    """Return the workers' own gaps against their votes: few votes scatter widely.
+    """Return a chart of the workers' own gaps against their numbers of votes.
 
-    Each row has ``worker``, ``votes``, ``place`` (the votes, with workers of as many side by side), ``gap``, ``low``,
+    Each row has ``worker``, ``votes``, ``place`` (votes, equal numbers spread a little), ``gap``, ``low``,
     ``high`` and ``verdict``.
     """
     counts = [row["votes"] for row in rows]
@@ -192,7 +192,7 @@ def funnel_chart(rows: Sequence[dict[str, Any]], verdicts: Sequence[str]) -> dic
 
 
 def images(name: str, chart: dict[str, Any]) -> dict[str, bytes]:
-    """Draw a chart: the contents of ``name.png`` and ``name.svg``."""
+    """Draw a chart; return the contents of ``name.png`` and ``name.svg``."""
     import vl_convert
 
     fixed = {**chart, "background": "white"}
@@ -205,7 +205,7 @@ def images(name: str, chart: dict[str, Any]) -> dict[str, bytes]:
 
 
 def thinned(falling: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Choose at most so many positions of falling numbers, spread evenly over their range; both ends are among them."""
+    """Choose at most ``most`` positions of falling numbers, spread evenly over their range and including both ends."""
     if falling.size <= most:
         return np.arange(falling.size)
     wanted = np.linspace(-falling[0], -falling[-1], most)

@@ -1,7 +1,8 @@
-"""Evidence: what a run was given, what it wrote, and whether that still holds."""
+"""Evidence: what a run was given and what it wrote, with hashes, and comparison with a new run."""
 
 import hashlib
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,10 @@ _TOLERANCE = 1e-9
 
 
 def evidence(
-    command: str, options: dict[str, Any], inputs: dict[str, Path | None], certificate: dict[str, Any] | None
+    command: str,
+    options: dict[str, Any],
+    inputs: Mapping[str, Path | None],
+    certificate: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """Return the evidence of a run; ``outputs``, the hashes of its files, are added once these are written.
 
@@ -60,7 +64,7 @@ def read_evidence(folder: Path) -> dict[str, Any]:
     except FileError as error:
         raise FileError(f"{str(error).removesuffix('.')}; name a folder that faircrowd wrote.") from None
     if not isinstance(found, dict) or found.get("kind") != _KIND or not isinstance(found.get("schema"), int):
-        raise InputError(f"{place} is no evidence of faircrowd.")
+        raise InputError(f"{place} is not evidence of faircrowd.")
     if found["schema"] > _SCHEMA:
         raise InputError(f"{place} has schema {found['schema']}, newer than {_SCHEMA}; update faircrowd.")
     return found
@@ -75,8 +79,8 @@ def file_hash(path: Path) -> str:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def differences(said: Any, found: Any, where: str = "") -> list[str]:
-    """Name what differs between two values of JSON; numbers may differ by 1e-9, times are not compared."""
+def differences(said: object, found: object, where: str = "") -> list[str]:
+    """List what differs between two JSON values; numbers may differ by 1e-9, and ``seconds`` is not compared."""
     if isinstance(said, dict) and isinstance(found, dict):
         names = [name for name in dict.fromkeys([*said, *found]) if name != "seconds"]
         return [

@@ -1,4 +1,4 @@
-"""The page: one file that opens by a double click, asks no network for anything, and shows hostile text as text."""
+"""The page: one HTML file that needs no network and shows names from the data as plain text."""
 
 import json
 from functools import cache
@@ -18,7 +18,7 @@ def render_page(story: dict[str, Any], run: dict[str, Any]) -> str:
     story : dict
         From ``fair_story`` or ``plain_story``.
     run : dict
-        How to reproduce it: ``method``, ``rounds``, ``notes``, ``command`` and ``versions`` (pairs).
+        How to repeat it: ``method``, ``rounds``, ``notes``, ``command`` and ``versions`` (pairs).
     """
     from jinja2 import Environment, StrictUndefined
 
@@ -43,8 +43,8 @@ def render_page(story: dict[str, Any], run: dict[str, Any]) -> str:
     )
 
 
-def _as_script(value: Any) -> str:
-    """Return JSON that is safe inside a script element: no character of it opens or closes markup."""
+def _as_script(value: object) -> str:
+    """Return JSON that is safe inside a script element: none of its characters can open or close markup."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -53,7 +53,7 @@ def _as_script(value: Any) -> str:
 
 @cache
 def _vega() -> str:
-    """Return Vega, Vega-Lite and their embedding as one script, from the package that also draws the pictures."""
+    """Return Vega, Vega-Lite and vega-embed as one script, from the package that also draws the images."""
     import vl_convert
 
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")

@@ -1,4 +1,4 @@
-"""Why a task has its label, in words."""
+"""The reason for the label of each task, as text."""
 
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ _NEAR = 1e-9
 
 
 class Reasons:
-    """The columns of a fair result that say why.
+    """The columns of labels.csv that give the reason for each label.
 
     Parameters
     ----------
@@ -42,18 +42,18 @@ class Reasons:
         self._texts = pa.array(_price_texts(result) if result.rule.thresholds is None else _threshold_texts(result))
 
     def columns(self, rows: slice) -> dict[str, Any]:
-        """Return, of some tasks, the threshold of their group (two classes) and the reason of their label."""
+        """Return the threshold of the group (two classes) and the reason for the label of some tasks."""
         group, thresholds = self.result.problem.group[rows], self.result.rule.thresholds
         return {**({} if thresholds is None else {"threshold": thresholds[group]}), "why": self._why(rows)}
 
     def _why(self, rows: slice) -> Any:
-        """Return a text a task: the side of a threshold, the rank in a tie, or the draw."""
+        """Return the reason for each label: above or below a threshold, the rank in a tie, or the random draw."""
         problem, rule, labels = self.result.problem, self.result.rule, self.result.solved.labels[rows]
         group, changed = problem.group[rows], labels != problem.own[rows]
         scores = rule.scores(problem.posterior[rows], group)
         first, second = (-np.partition(-scores, 1, axis=1)[:, :2]).T
         reached = np.take_along_axis(scores, labels[:, None].astype(np.int64), axis=1)[:, 0]
-        # 0: the best label by the rule; 1: one of several; 2: another, since counts without a coin are whole.
+        # 0: the best label by the rule; 1: one of several; 2: another, as deterministic labels are whole tasks.
         kind = np.where(first - reached > self._near, 2, np.where(first - second > self._near, 0, 1))
         if rule.thresholds is not None:
             code = group * 6 + 2 * kind + np.where(kind == 1, changed, labels)
@@ -70,10 +70,10 @@ class Reasons:
         return pc.replace_with_mask(said, pa.array(mask), pa.array(words))
 
     def _ties(self, rows: slice, labels: Codes, changed: NDArray[np.bool_]) -> tuple[NDArray[np.int64], list[str]]:
-        """Return which of some tasks a draw or a rank decided on, and how, in words."""
+        """Return which of some tasks were decided by a draw or a rank, and the text for each."""
         if self._ranks is None:
-            law = self.result.solved.probabilities[rows]
-            chance = np.take_along_axis(law, labels[:, None].astype(np.int64), axis=1)[:, 0]
+            drawn = self.result.solved.probabilities[rows]
+            chance = np.take_along_axis(drawn, labels[:, None].astype(np.int64), axis=1)[:, 0]
             tied = np.flatnonzero(chance < 1)
             return tied, [f"tie, drawn with probability {p:.4g}" for p in chance[tied]]
         low, high = np.searchsorted(self._ranks.task, [rows.start, rows.stop])
@@ -84,7 +84,7 @@ class Reasons:
 
 
 def _is_sorted(result: FairResult) -> bool:
-    """Whether the labels come from sorting two groups, not from a program whose prices are near the optimum."""
+    """Return whether the labels come from sorting two groups, not from a program with approximate multipliers."""
     return result.problem.n_classes == 2 and result.problem.n_groups == 2
 
 
@@ -97,7 +97,7 @@ def _threshold_texts(result: FairResult) -> list[str]:
         of = f"group {name}'s threshold {threshold:.4g}"
         texts += [f"below {of}", f"above {of}"]
         texts += [f"at {of}; kept", f"at {of}; changed to keep the gap within epsilon"]
-        texts += [f"above {of}; {zero} by rounding to whole labels", f"below {of}; {one} by rounding to whole labels"]
+        texts += [f"above {of}; {zero} by rounding to whole tasks", f"below {of}; {one} by rounding to whole tasks"]
     return texts
 
 
@@ -108,13 +108,13 @@ def _price_texts(result: FairResult) -> list[str]:
     for name in value_names(problem.groups):
         texts += [f"group {name}'s prices favour {label} over the likeliest label" for label in classes]
         favour = f"group {name}'s prices favour another label"
-        texts += [f"{favour}; {label} by rounding to whole labels" for label in classes]
+        texts += [f"{favour}; {label} by rounding to whole tasks" for label in classes]
         texts += [f"tied in group {name}; kept", f"tied in group {name}; changed to keep the gap within epsilon"]
     return texts
 
 
 class _Ranks(NamedTuple):
-    """Tasks that only their rank among equal ones tells from others of another label, in order."""
+    """Tasks that differ from equal tasks with another label only by their rank among them, in order."""
 
     task: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -126,7 +126,9 @@ def _ranks(result: FairResult) -> _Ranks:
     by_odds = problem.log_odds is not None and _is_sorted(result)
     rows = np.arange(labels.size)
     if problem.n_classes == 2:
-        key = problem.log_odds if by_odds else problem.posterior[:, 1]
+        key = problem.posterior[:, 1]
+        if problem.log_odds is not None and by_odds:
+            key = problem.log_odds
         low, high = np.full(problem.n_groups, np.inf), np.full(problem.n_groups, -np.inf)
         rows = _between(key, problem.group, labels, low, high)
     keys = problem.log_odds[rows, None] if by_odds else problem.posterior[rows]  # type: ignore[index]
@@ -137,7 +139,7 @@ def _ranks(result: FairResult) -> _Ranks:
     np.minimum.at(least, of_task, labels[rows])
     np.maximum.at(most, of_task, labels[rows])
     mixed = (least < most)[of_task]
-    # `ordered` gives tasks; their atoms come along by their place among the rows, which rise.
+    # `ordered` returns tasks; the rows are sorted, so a search finds the atom of each.
     tasks = problem.ordered(rows[mixed], result.rule.random_state, of_task[mixed])
     atom = of_task[np.searchsorted(rows, tasks)]
     starts = np.flatnonzero(np.append(True, atom[1:] != atom[:-1])) if tasks.size else np.empty(0, dtype=np.int64)
@@ -148,10 +150,12 @@ def _ranks(result: FairResult) -> _Ranks:
 
 
 @numba.njit(cache=True, nogil=True)
-def _between(key: Any, group: Any, labels: Any, low: Any, high: Any) -> Any:
-    """Return the tasks of two classes that may have an equal of the other label.
+def _between(
+    key: NDArray[np.float64], group: Codes, labels: Codes, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return the tasks of two classes that may be equal to a task with the other label.
 
-    Their key lies between the lowest of label 1 and the highest of label 0 in their group.
+    Their key is between the lowest of label 1 and the highest of label 0 in their group.
     """
     for i in range(key.size):
         a = group[i]

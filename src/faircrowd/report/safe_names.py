@@ -1,4 +1,4 @@
-"""Names of groups, labels, workers and tasks are anybody's text: cut, and kept from turning what follows them."""
+"""Names from the data, made safe to show: shortened, and unable to reverse the text after them."""
 
 import re
 from collections import Counter
@@ -6,23 +6,23 @@ from collections.abc import Sequence
 
 __all__ = ["short", "shorts"]
 
-_LONG = 32
-_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_MAX_LENGTH = 32
+_DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
-def short(text: str, limit: int = _LONG) -> str:
-    """Cut a long name; characters that turn the direction of the text after them are shown as �.
+def short(text: str, limit: int = _MAX_LENGTH) -> str:
+    """Shorten a long name; characters that change the direction of text are shown as �.
 
     Examples
     --------
     >>> short("a long name", 8)
     'a long …'
     """
-    return _TURNS.sub("�", text if len(text) <= limit else f"{text[: limit - 1]}…")
+    return _DIRECTION_MARKS.sub("�", text if len(text) <= limit else f"{text[: limit - 1]}…")
 
 
-def shorts(names: Sequence[str], limit: int = _LONG) -> list[str]:
-    """Cut long names so that no two are alike: charts tell things apart by name.
+def shorts(names: Sequence[str], limit: int = _MAX_LENGTH) -> list[str]:
+    """Shorten long names so that no two become equal, as charts identify things by name.
 
     Examples
     --------

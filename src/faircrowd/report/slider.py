@@ -1,4 +1,4 @@
-"""What the page's slider shows at each of its stops, in words: the page's script only puts them in place."""
+"""What the slider of the page shows at each of its stops, as text that the script of the page only inserts."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from faircrowd.fair.objective import make_gain
 from faircrowd.fair.what_if import Choice, choices
 from faircrowd.report.safe_names import shorts
 
-__all__ = ["MOST_CLASSES", "MOST_GROUPS", "slider", "stops", "threshold_lines"]
+__all__ = ["MAX_CLASSES", "MAX_GROUPS", "slider", "stops", "threshold_lines"]
 
-MOST_CLASSES, MOST_GROUPS = 6, 12
-"""How many the page shows."""
+MAX_CLASSES, MAX_GROUPS = 6, 12
+"""How many classes and groups the page shows."""
 
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
-_MOST_STOPS = 60
+_MAX_STOPS = 60
 _FEW_STOPS = 9
 _MANY_ATOMS = 100_000
 
 
 def slider(result: FairResult, groups: list[str], classes: list[str], asked: bool) -> dict[str, Any]:
-    """Return the stops of the slider and what stands beside it.
+    """Return the stops of the slider and what is shown next to it.
 
     Parameters
     ----------
@@ -35,28 +35,28 @@ def slider(result: FairResult, groups: list[str], classes: list[str], asked: boo
     problem, c = result.problem, result.certificate
     exact = result.frontier.exact
     many = not exact and problem.group.size * problem.n_classes > _MANY_ATOMS
-    wanted = stops(float(result.frontier.gap[0]), c.epsilon if asked else None, _FEW_STOPS if many else _MOST_STOPS)
+    wanted = stops(float(result.frontier.gap[0]), c.epsilon if asked else None, _FEW_STOPS if many else _MAX_STOPS)
     gain = make_gain(c.objective, problem.n_classes) if c.objective in ("accuracy", "f1") else result.solved.gain
-    # An epsilon that the labels keep as they are changes nothing; a program would move tied tasks about.
+    # An epsilon that the labels keep already changes nothing; a linear program might move tied tasks.
     kept = [] if exact or c.objective != "accuracy" else [epsilon for epsilon in wanted if epsilon >= c.gap_before]
     solved = choices(problem, gain, wanted[: len(wanted) - len(kept)], result.rule.random_state)
     found = [*solved[::-1], *(_unchanged(result, epsilon) for epsilon in kept)]
-    shown = np.argsort(-np.ptp(found[-1].rates, axis=0), kind="stable")[:MOST_CLASSES]
-    shown = np.sort(shown) if len(classes) > 2 else np.array([1])  # the other is its complement
-    names = shorts(groups[:MOST_GROUPS])
+    shown = np.argsort(-np.ptp(found[-1].rates, axis=0), kind="stable")[:MAX_CLASSES]
+    shown = np.sort(shown) if len(classes) > 2 else np.array([1])  # the other class is its complement
+    names = shorts(groups[:MAX_GROUPS])
     return {
         "stops": [_stop(at, shown, result, names) for at in found],
         "start": wanted.index(c.epsilon) if asked else len(wanted) - 1,
-        "with_coin": not exact,
+        "randomized": not exact,
         "classes": [classes[k] for k in shown],
-        "groups": groups[:MOST_GROUPS],
-        "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[:MOST_GROUPS]],
-        "more_groups": max(len(groups) - MOST_GROUPS, 0),
+        "groups": groups[:MAX_GROUPS],
+        "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[:MAX_GROUPS]],
+        "more_groups": max(len(groups) - MAX_GROUPS, 0),
         "has_thresholds": found[0].thresholds is not None,
     }
 
 
-def stops(gap: float, chosen: float | None, most: int = _MOST_STOPS) -> list[float]:
+def stops(gap: float, chosen: float | None, most: int = _MAX_STOPS) -> list[float]:
     """Return the epsilons of the slider: round numbers up to the gap or just above, and the one that was chosen.
 
     Examples
@@ -105,6 +105,6 @@ def _stop(at: Choice, shown: NDArray[np.int64], result: FairResult, names: list[
 
 
 def _threshold(value: float) -> str:
-    """Return a threshold as text; one that only rounds to 0 or 1 is not called so."""
+    """Return a threshold as text; one that is near 0 or 1 is not rounded to it."""
     text = f"{value:.3f}"
     return {"0.000": "< 0.001", "1.000": "> 0.999"}.get(text, text) if 0 < value < 1 else text

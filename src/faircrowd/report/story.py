@@ -1,4 +1,4 @@
-"""A run as a story: the numbers and words of the page, in the order a reader asks for them."""
+"""The numbers and sentences of the page, in the order in which a reader asks for them."""
 
 from typing import Any
 
@@ -9,11 +9,12 @@ from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.crowd_audit import CrowdAudit
 from faircrowd.audit.intervals import wilson
 from faircrowd.fair.make import FairResult
+from faircrowd.fair.tasks.tally import Tally
 from faircrowd.report.charts import frontier_chart, posterior_chart, rates_chart
 from faircrowd.report.safe_names import short, shorts
-from faircrowd.report.slider import MOST_CLASSES, MOST_GROUPS, slider, threshold_lines
+from faircrowd.report.slider import MAX_CLASSES, MAX_GROUPS, slider, threshold_lines
 from faircrowd.report.summary import Summary
-from faircrowd.report.worker_rows import worker_facts
+from faircrowd.report.worker_tables import worker_facts
 from faircrowd.votes import VoteTable
 from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes
@@ -25,7 +26,7 @@ _EXAMPLES = 5
 
 
 def plain_story(summary: Summary) -> dict[str, Any]:
-    """Tell a run without groups: there is nothing to compare."""
+    """Return the story of a run without groups to compare."""
     return {
         "title": "Consensus labels",
         "answer": (
@@ -39,9 +40,9 @@ def plain_story(summary: Summary) -> dict[str, Any]:
             {"name": "votes that agree with the label", "value": f"{summary.agreement:.1%}"},
         ],
         "note": (
-            "No sensitive group was given, so nothing is said of groups here; --group COLUMN compares them."
+            "No sensitive group was given, so this page does not compare groups."
             if summary.group_shares is None
-            else "All tasks are of one group, so there is nothing to compare."
+            else "All tasks belong to one group, so there is nothing to compare."
         ),
     }
 
@@ -56,12 +57,12 @@ def fair_story(
     asked: bool,
     truth: Codes | None = None,
 ) -> dict[str, Any]:
-    """Tell a run with groups.
+    """Return the story of a run with groups.
 
     Parameters
     ----------
     result : FairResult
-        The fair labels; of epsilon 1, which changes nothing, where none was asked for.
+        The fair labels; for epsilon 1, which changes nothing, if no epsilon was asked for.
     asked : bool
         Whether an epsilon was asked for.
     """
@@ -78,7 +79,7 @@ def fair_story(
             "rates": rates_chart(_rates(tally, groups, classes, audit.interval.confidence, asked)),
             "posterior": _posterior(posterior, votes.group, groups, classes, result),  # type: ignore[arg-type]
         },
-        "rates_shown": min(len(classes), MOST_CLASSES),
+        "rates_shown": min(len(classes), MAX_CLASSES),
         "n_classes": len(classes),
         "n_groups": len(groups),
         "interval": audit.interval,
@@ -117,7 +118,7 @@ def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
         f"The gap between groups fell from {c.gap_before:.3f} to {c.gap:.3f} (epsilon {c.epsilon:g}): {c.changed:,} of "
         f"{c.tasks:,} labels were changed, at {cost:.2%} of expected accuracy, and "
         + (
-            "no labels" + (" without a coin" if c.decision == "deterministic" else "") + " do better."
+            "no " + ("deterministic " if c.decision == "deterministic" else "") + "labels do better."
             if c.optimal or c.optimality_gap <= 1e-12
             else f"no labels can do better by more than {c.optimality_gap:.2g}."
         )
@@ -141,13 +142,13 @@ def _cards(summary: Summary, result: FairResult, asked: bool) -> list[dict[str, 
     ]
 
 
-def _rates(tally: Any, groups: list[str], classes: list[str], confidence: float, asked: bool) -> list[dict[str, Any]]:
+def _rates(tally: Tally, groups: list[str], classes: list[str], confidence: float, asked: bool) -> list[dict[str, Any]]:
     before, after = tally.tasks.sum(axis=2), tally.tasks.sum(axis=1)
     sizes = before.sum(axis=1)
-    widest = np.argsort(-np.ptp(before / sizes[:, None], axis=0), kind="stable")[:MOST_CLASSES]
-    widest = widest if len(classes) > 2 else np.array([1])  # the other is its complement
+    widest = np.argsort(-np.ptp(before / sizes[:, None], axis=0), kind="stable")[:MAX_CLASSES]
+    widest = widest if len(classes) > 2 else np.array([1])  # the other class is its complement
     rows = []
-    names = _called("group", shorts(groups[:MOST_GROUPS], 20))
+    names = _called("group", shorts(groups[:MAX_GROUPS], 20))
     labels = _called("label", shorts(classes, 20))
     for k in np.sort(widest):
         for a in range(len(names)):
@@ -159,7 +160,7 @@ def _rates(tally: Any, groups: list[str], classes: list[str], confidence: float,
 
 
 def _called(what: str, names: list[str]) -> list[str]:
-    """Say what a name is of, unless it says so itself: a number does not."""
+    """Put what a name stands for before it where the name is a number or a single letter."""
     return [f"{what} {name}" if len(name) < 2 or name.lstrip("-").isdigit() else name for name in names]
 
 
@@ -171,7 +172,7 @@ def _posterior(
     what = f"posterior of label {short(classes[1])}" if binary else "posterior of the likeliest label"
     place = np.minimum((values * _BINS).astype(np.int64), _BINS - 1)
     first = 0 if binary else _BINS // len(classes)  # the likeliest of K has at least 1 / K
-    names, rows = shorts(groups[:MOST_GROUPS]), []
+    names, rows = shorts(groups[:MAX_GROUPS]), []
     for a, name in enumerate(names):
         counts = np.bincount(place[group == a], minlength=_BINS)
         for b in range(first, _BINS):
@@ -204,8 +205,8 @@ def _errors(result: FairResult, truth: Codes | None, groups: list[str], classes:
         return None
     problem, rows = result.problem, []
     known = truth >= 0
-    shown = list(range(min(len(classes), MOST_CLASSES)))
-    for a in range(min(len(groups), MOST_GROUPS)):
+    shown = list(range(min(len(classes), MAX_CLASSES)))
+    for a in range(min(len(groups), MAX_GROUPS)):
         member = known & (problem.group == a)
         cells = []
         for labels in (problem.own, result.solved.labels):
@@ -216,5 +217,5 @@ def _errors(result: FairResult, truth: Codes | None, groups: list[str], classes:
     return {"classes": [classes[k] for k in shown], "rows": rows}
 
 
-def _share(marks: NDArray[np.bool_]) -> str:
-    return f"{marks.mean():.1%}" if marks.size else "–"
+def _share(right: NDArray[np.bool_]) -> str:
+    return f"{right.mean():.1%}" if right.size else "–"

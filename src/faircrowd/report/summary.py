@@ -1,4 +1,4 @@
-"""One run in numbers, and in lines that a person reads."""
+"""One run in numbers, and in lines of text."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -13,26 +13,29 @@ from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.weighted_votes import agreement
 from faircrowd.audit.workers.worker_counts import label_counts
 from faircrowd.engines import LocalEngine
+from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import gap_of
+from faircrowd.fair.margin import Margin
 from faircrowd.votes import VoteTable
 from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Summary", "group_facts", "summarise"]
+__all__ = ["Summary", "fair_lines", "group_facts", "summarise"]
 
-_FEW = 30
-_PIECE = 1 << 18
+_SMALL_GROUP = 30
+_TASKS_PER_PIECE = 1 << 18
+_MAX_SHOWN_CHANGES = 8
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What came of a run.
+    """The results of a run in numbers.
 
     Attributes
     ----------
     method : str
     rows : dict
-        The account of the input's rows.
+        What happened to the rows of the input.
     votes, tasks, workers, classes : int
     rounds : int or None
         Rounds of an iterative method.
@@ -40,7 +43,7 @@ class Summary:
     agreement : float
         Share of the votes that agree with the labels.
     class_shares : dict
-        Share of the labels a class.
+        Share of each class among the labels.
     group_shares : dict or None
         The same within each sensitive group.
     gap : float or None
@@ -54,13 +57,13 @@ class Summary:
     accuracy : float or None
         Share of right labels among the tasks whose truth is known.
     accuracy_in_sample : bool
-        Whether the model learned from the same labels, so that its accuracy is no test.
+        Whether the model learned from the same labels, so that its accuracy does not test it.
     truths : int or None
-        How many tasks have a known truth.
+        Number of tasks whose truth is known.
     options : dict
         What the run was given, to repeat it.
     version : str
-        Of faircrowd.
+        The version of faircrowd.
     """
 
     method: str
@@ -113,15 +116,14 @@ class Summary:
         """Return what a reader should know before trusting the numbers."""
         said = []
         if self.converged is False:
-            said.append("the rounds ran out before the model settled; raise --n-iter, or --tol")
+            said.append("the rounds ran out before the model converged; raise n_iter=..., or tol=...")
         if self.ties:
             rule = self.options.get("parameters", {}).get("ties", "first")
-            said.append(
-                f"{self.ties:,} task{'s' * (self.ties != 1)} with tied classes: the {rule} of them wins (--ties {rule})"
-            )
-        small = [name for name, count in (self.group_tasks or {}).items() if count < _FEW]
+            tasks = f"{self.ties:,} task{'s' * (self.ties != 1)}"
+            said.append(f"{tasks} with tied classes: the {rule} of them wins (ties={rule!r})")
+        small = [name for name, count in (self.group_tasks or {}).items() if count < _SMALL_GROUP]
         if small:
-            said.append(f"groups of fewer than {_FEW} tasks say little: {few(small)}")
+            said.append(f"groups of fewer than {_SMALL_GROUP} tasks tell little: {few(small)}")
         return said
 
     def _where(self) -> str:
@@ -148,18 +150,18 @@ def summarise(
     in_sample: bool = False,
     fair: Codes | None = None,
 ) -> Summary:
-    """Gather what a run came to.
+    """Summarise a run.
 
     Parameters
     ----------
     truth : ndarray of int32, optional
-        True class of each task, -1 where it is not known, -2 where it is none of the classes.
+        The true class of each task: -1 where it is not known, -2 where it is not one of the classes.
     options : dict
         What the run was given.
     in_sample : bool
         Whether the model learned from the truth.
     fair : ndarray of int32, optional
-        Fair labels, in place of the aggregator's own.
+        Fair labels, instead of the aggregator's own.
     """
     labels, n_classes = posterior.label_codes if fair is None else fair, len(posterior.classes)
     names = value_names(posterior.classes)
@@ -170,7 +172,9 @@ def summarise(
         grouped = group_facts(counts, value_names(votes.groups), names)
     known = np.empty(0, dtype=bool) if truth is None else truth != -1
     right = float((labels[known] == truth[known]).mean()) if truth is not None and known.any() else None
-    pieces = (labels[i : i + _PIECE] for i in range(0, labels.size, _PIECE))  # bincount copies what it counts
+    pieces = (
+        labels[i : i + _TASKS_PER_PIECE] for i in range(0, labels.size, _TASKS_PER_PIECE)
+    )  # bincount copies what it counts
     counted = sum((np.bincount(piece, minlength=n_classes) for piece in pieces), np.zeros(n_classes, dtype=np.int64))
     shares = counted / max(labels.size, 1)
     return Summary(
@@ -194,8 +198,42 @@ def summarise(
     )
 
 
+def fair_lines(certificate: Certificate) -> list[tuple[str, str]]:
+    """Return what fair labels reached and what they cost, as pairs of a heading and a text."""
+    c = certificate
+    if c.changed == 0 and c.gap <= c.epsilon:
+        found = f"the gap was {c.gap_before:.3f}, within epsilon {c.epsilon:g}; no label was changed"
+    else:
+        cost = c.expected_accuracy_before - c.expected_accuracy
+        found = (
+            f"the gap fell from {c.gap_before:.3f} to {c.gap:.3f} (epsilon {c.epsilon:g}); "
+            f"{c.changed:,} of {c.tasks:,} labels changed ({c.changed_share:.1%}), at {cost:.2%} of expected accuracy"
+        )
+    lines = [("fair", found)]
+    if c.gap > c.epsilon + 1e-12:
+        over = f"epsilon by {c.gap - c.epsilon:.2g}"
+        if c.decision == "randomized":
+            lines.append(("note", f"the labels that were drawn exceed {over}, by chance"))
+        else:
+            lines.append(("note", f"rounding to whole tasks exceeds {over}; strict=True keeps epsilon exactly"))
+    if c.promise is not None:
+        lines.append(("promise", str(Margin(**c.promise))))
+    kind = "deterministic or randomized" if c.decision == "randomized" else "deterministic"
+    proof = (
+        f"no {kind} labels are better"
+        if c.optimal
+        else f"no labels within epsilon gain more than {max(c.optimality_gap, 0):.2g}"
+    )
+    lines.append(("proof", f"{proof} (bound {c.bound:.6f}, {c.objective} {c.value:.6f}; {c.solver})"))
+    moved = [f"{row['tasks']:,} in group {row['group']} from {row['before']} to {row['after']}" for row in c.changes]
+    if moved:
+        lines.append(("changed", "; ".join(moved[:_MAX_SHOWN_CHANGES])))
+    lines.append(("rule", " | ".join(line.strip() for line in c.thresholds.splitlines())))
+    return lines
+
+
 def group_facts(counts: NDArray[Any], groups: list[str], names: list[str]) -> dict[str, Any]:
-    """Return what a summary says of groups, from the labels counted by group (row) and class (column)."""
+    """Return what a summary holds about groups, from the number of labels per group (row) and class (column)."""
     rates = counts / counts.sum(axis=1, keepdims=True)
     k = int(np.argmax(np.ptp(rates, axis=0)))
     return {
@@ -209,8 +247,8 @@ def group_facts(counts: NDArray[Any], groups: list[str], names: list[str]) -> di
 
 
 def _tied(scores: NDArray[np.float64]) -> int:
-    """Count the tasks whose best classes are tied, a piece at a time."""
-    pieces = (scores[i : i + _PIECE] for i in range(0, len(scores), _PIECE))
+    """Count the tasks whose best classes are tied, some tasks at a time."""
+    pieces = (scores[i : i + _TASKS_PER_PIECE] for i in range(0, len(scores), _TASKS_PER_PIECE))
     return sum(int(((piece == piece.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum()) for piece in pieces)
 
 

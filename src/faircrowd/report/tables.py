@@ -1,4 +1,4 @@
-"""Tables of a fitted model: a row a task, a row a worker."""
+"""Tables of a fitted model: one row per task, per worker, or per group and class."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,21 +9,22 @@ from numpy.typing import NDArray
 
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.weighted_votes import agreement
+from faircrowd.audit.intervals import wilson
 from faircrowd.engines import LocalEngine
 from faircrowd.storage.mapped_arrays import release
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["label_tables", "labels_table", "workers_table"]
+__all__ = ["groups_table", "label_tables", "labels_table", "workers_table"]
 
-_PIECE = 1 << 17
+_TASKS_PER_PIECE = 1 << 17
 
 
 def labels_table(votes: VoteTable, posterior: Posterior, fair: Codes | None = None) -> pa.Table:
-    """Return task, label, number of votes, the posterior a class, and the group where there is one.
+    """Return task, label, number of votes, the posterior of each class, and the group where there is one.
 
-    With fair labels also the label before, and whether it changed.
+    With fair labels also the label before, and whether it was changed.
     """
     return pa.concat_tables(label_tables(votes, posterior, fair))
 
@@ -33,11 +34,11 @@ def label_tables(
     posterior: Posterior,
     fair: Codes | None = None,
     why: Callable[[slice], dict[str, Any]] | None = None,
-    piece: int = _PIECE,
+    piece: int = _TASKS_PER_PIECE,
 ) -> Iterator[pa.Table]:
-    """Yield the table of labels, some tasks at a time: so large a table need not be held.
+    """Yield the table of labels in pieces, so that a large one need not be in memory at once.
 
-    ``why`` gives more columns of some tasks.
+    ``why`` returns further columns for a slice of the tasks.
     """
     classes, tasks = _column(posterior.classes), _column(posterior.tasks)
     groups = None if votes.groups is None else _column(votes.groups)
@@ -61,10 +62,39 @@ def label_tables(
 
 
 def workers_table(votes: VoteTable, labels: Codes) -> pa.Table:
-    """Return worker, number of votes, and the share of them that agree with the labels."""
+    """Return one row per worker: number of votes, and the share of them that agree with the labels."""
     agree, total = agreement(LocalEngine(votes), labels, votes.n_workers)
     share: NDArray[np.float64] = agree / np.maximum(total, 1)
     return pa.table({"worker": _column(votes.workers), "votes": total, "agreement": share})
+
+
+def groups_table(votes: VoteTable, posterior: Posterior, truth: Codes | None, confidence: float) -> pa.Table:
+    """Return one row per group and class: tasks, labels, rate with interval, and how many are right where known."""
+    assert votes.groups is not None and votes.group is not None  # noqa: S101, PT018
+    labels, n_classes = posterior.label_codes, len(posterior.classes)
+    counts = np.zeros((len(votes.groups), n_classes), dtype=np.int64)
+    np.add.at(counts, (votes.group, labels), 1)
+    sizes = counts.sum(axis=1, keepdims=True)
+    low, high = wilson(counts, np.broadcast_to(sizes, counts.shape), confidence)
+    group, label = np.indices(counts.shape).reshape(2, -1)
+    columns: dict[str, Any] = {
+        "group": pa.array([value_names(votes.groups)[a] for a in group]),
+        "label": pa.array([value_names(posterior.classes)[k] for k in label]),
+        "tasks": np.broadcast_to(sizes, counts.shape).ravel(),
+        "labelled": counts.ravel(),
+        "rate": (counts / sizes).ravel(),
+        "low": low.ravel(),
+        "high": high.ravel(),
+    }
+    if truth is not None and (truth >= 0).any():
+        known = truth >= 0
+        true, right = np.zeros_like(counts), np.zeros_like(counts)
+        np.add.at(true, (votes.group[known], truth[known]), 1)
+        hit = known & (labels == truth)
+        np.add.at(right, (votes.group[hit], truth[hit]), 1)
+        recall = np.divide(right, true, out=np.full(counts.shape, np.nan), where=true > 0)
+        columns |= {"truly": true.ravel(), "right": right.ravel(), "recall": pa.array(recall.ravel(), from_pandas=True)}
+    return pa.table(columns)
 
 
 def _column(vocabulary: Vocabulary) -> Any:

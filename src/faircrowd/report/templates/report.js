@@ -3,7 +3,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const views = {};
 
-  // Colours are those of the style sheet, so that charts follow it into the dark and onto paper.
+  // Colours come from the style sheet, so that charts also change with dark mode and print.
   const text = { labelColor: "var(--soft)", titleColor: "var(--ink)" };
   const axis = { labelFontSize: 12, titleFontSize: 13, titleFontWeight: 500,
     gridColor: "var(--line)", domainColor: "var(--soft)", tickColor: "var(--soft)" };
@@ -13,10 +13,10 @@
     legend: { ...text, symbolOpacity: 1, labelFontSize: 12, titleFontSize: 12 },
   };
 
-  // The expressions of Vega are interpreted, not compiled, so that the page needs no right to make code.
+  // Vega interprets its expressions instead of compiling them, so that the page needs no permission to create code.
   const draw = async () => {
     for (const [name, spec] of Object.entries(data.charts)) {
-      delete spec.title;  // the heading above says it
+      delete spec.title;  // it repeats the heading above
       const made = await vegaEmbed(`#chart-${name}`, spec, { actions: false, renderer: "svg", ast: true, config });
       views[name] = made.view;
     }
@@ -50,7 +50,7 @@
         const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
         const order = (a, b) => {
           const [x, y] = [key(a), key(b)];
-          if (isNumber && (x === "" || y === "")) return (x === "") - (y === "");  // what is not known comes last
+          if (isNumber && (x === "" || y === "")) return (x === "") - (y === "");  // unknown values come last
           const by = isNumber ? Number(x) - Number(y) : x.localeCompare(y, "en", { numeric: true });
           return way === "ascending" ? by : -by;
         };

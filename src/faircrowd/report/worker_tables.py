@@ -1,4 +1,4 @@
-"""Workers for the page and for files."""
+"""Tables of audited workers, for files and for the page."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ from faircrowd.votes.value_names import value_names
 
 __all__ = ["audited_workers", "worker_facts"]
 
-_MOST_ROWS = 300
-_MOST_DOTS = 1500
+_MAX_ROWS = 300
+_MAX_DOTS = 1500
 
 
 def audited_workers(audit: WorkerAudit) -> pa.Table:
-    """Return a row a worker: votes by group, own gap with interval, q-value, influence and verdict."""
+    """Return one row per worker: votes by group, own gap with interval, q-value, influence and verdict."""
     groups, classes = value_names(audit.groups), value_names(audit.classes)
     judged = audit.judged
     columns: dict[str, Any] = {"worker": _texts(audit), "votes": audit.votes.sum(axis=1)}
@@ -39,7 +39,7 @@ def audited_workers(audit: WorkerAudit) -> pa.Table:
 
 
 def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Return what the page shows of workers: counts of verdicts, a table of the most telling, and the funnel."""
+    """Return what the page shows about workers: counts of verdicts, the most notable rows, and the funnel chart."""
     groups, classes = value_names(audit.groups), value_names(audit.classes)
     judged, names = audit.judged, _texts(audit)
     votes = audit.votes.sum(axis=1)
@@ -49,7 +49,7 @@ def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | N
     verdict_rank = np.array([rank[str(v)] for v in audit.verdict], dtype=np.int64)
     order = np.lexsort((np.arange(votes.size), -votes, -np.abs(influence), verdict_rank))
     rows = []
-    for w in order[:_MOST_ROWS]:
+    for w in order[:_MAX_ROWS]:
         how = ""
         if judged.label[w] >= 0:
             how = f"label {classes[judged.label[w]]} more in group {groups[judged.more[w]]}"
@@ -68,7 +68,7 @@ def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | N
             }
         )
     known = np.flatnonzero(~np.isnan(judged.gap) & (votes > 0))
-    known = known[np.lexsort((judged.gap[known], votes[known]))][:: max(-(-known.size // _MOST_DOTS), 1)]
+    known = known[np.lexsort((judged.gap[known], votes[known]))][:: max(-(-known.size // _MAX_DOTS), 1)]
     dots = [
         {
             "worker": short(names[w], 60),
@@ -97,7 +97,7 @@ def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | N
 
 
 def _side_by_side(votes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return rising numbers, equal ones spread over less than one, so that dots do not hide each other."""
+    """Spread equal numbers of votes (in rising order) over less than one vote, so that dots do not hide each other."""
     _, first, sizes = np.unique(votes, return_index=True, return_counts=True)
     place = (np.arange(votes.size) - np.repeat(first, sizes) + 0.5) / np.repeat(sizes, sizes)
     return np.asarray(votes + 0.7 * (place - 0.5))
@@ -107,10 +107,10 @@ def _texts(audit: WorkerAudit) -> list[str]:
     return value_names(audit.workers)
 
 
-def _numbers(values: Any) -> Any:
-    """Return numbers as a column; what is not known is empty."""
+def _numbers(values: NDArray[np.float64]) -> pa.Array:
+    """Return numbers as a column; unknown ones are empty."""
     return pa.array(values, from_pandas=True)
 
 
-def _or_none(value: Any) -> float | None:
+def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

@@ -1,0 +1,60 @@
+"""Messages of the library in the words of the command line: parameters become options."""
+
+import re
+from collections.abc import Sequence
+
+__all__ = ["OPTIONS", "spoken"]
+
+OPTIONS = frozenset(
+    {
+        *("votes", "tasks", "group", "truth", "gold", "control", "task", "worker", "label", "delimiter", "labels"),
+        *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
+        *("decision", "strict", "confidence", "random_state", "report", "charts", "engine", "memory_limit", "master"),
+        *("resume", "unknown", "replicates", "delta", "skill", "prior", "vote", "most", "seeds", "jobs", "data"),
+    }
+)
+"""The Python names of the options of all commands."""
+
+_ALIASES = {"sensitive_features": "group", "true_labels": "gold"}
+"""Parameters that have another name on the command line."""
+
+_PLACEHOLDERS = {
+    **dict.fromkeys(("group", "truth", "gold", "control"), "COLUMN"),
+    **dict.fromkeys(("tasks", "votes", "labels"), "FILE"),
+    **dict.fromkeys(("task", "worker", "label"), "NAME"),
+}
+
+
+def spoken(text: str, parameters: Sequence[str] = ()) -> str:
+    """Spell parameters as options of the command line.
+
+    ``name=...`` and ``name='value'`` are always spelled so, and so are names with an underscore. A name that is also an
+    English word is spelled so only if it is among ``parameters``, those that an error carries, and not in quotes.
+
+    Examples
+    --------
+    >>> spoken("no column 'x'. Name it with task=... (on_duplicate='last')")
+    "no column 'x'. Name it with --task NAME (--on-duplicate last)"
+    >>> spoken("epsilon must be a number from 0 to 1; got 2.", ["epsilon"])
+    '--epsilon must be a number from 0 to 1; got 2.'
+    >>> spoken("raise memory_limit, or use engine='spark'; leave resume=True out")
+    'raise --memory-limit, or use --engine spark; leave --resume out'
+    """
+    text = re.sub(r"(?<![\w-])([a-z_]+)=('([\w.+-]+)'|\.\.\.|[\w+-]+(\.\w+)*)", _assigned, text)
+    carried = {name for name in parameters if name in _ALIASES or name in OPTIONS}
+    for name in sorted({*carried, *_ALIASES, *(name for name in OPTIONS if "_" in name)}):
+        text = re.sub(rf"(?<![\w/.'\"=-]){name}(?![\w/'\"=-]|\.\w)", _option(name), text)
+    return text
+
+
+def _assigned(found: re.Match[str]) -> str:
+    name, value = _ALIASES.get(found[1], found[1]), found[3] or found[2]
+    if name not in OPTIONS:
+        return found[0]
+    if value == "...":
+        return f"{_option(name)} {_PLACEHOLDERS.get(name, 'VALUE')}"
+    return _option(name) if value == "True" else f"{_option(name)} {value}"
+
+
+def _option(name: str) -> str:
+    return f"--{_ALIASES.get(name, name).replace('_', '-')}"

@@ -1,0 +1,171 @@
+"""The saved rule and model of a run on new tasks."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faircrowd.aggregate.posterior import Posterior
+from faircrowd.aggregate.saved import load_model
+from faircrowd.errors import FileError, InputError, OptionError
+from faircrowd.fair.estimator import from_posterior
+from faircrowd.fair.gap import gap_of
+from faircrowd.fair.rule import FairRule
+from faircrowd.report import OutputFolder, labels_table
+from faircrowd.runs.options import ReadOptions
+from faircrowd.runs.progress import QUIET, Progress
+from faircrowd.runs.write import check_out
+from faircrowd.storage.untrusted import read_json
+from faircrowd.votes import VoteTable, read_votes
+from faircrowd.votes.value_names import value_names
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["Applied", "apply_saved_rule"]
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """Labels of new tasks by the rule of an earlier run.
+
+    Attributes
+    ----------
+    rule : FairRule
+    votes : VoteTable
+    posterior : Posterior
+        Of the new tasks, by the saved model.
+    labels : ndarray of int32
+    gap, gap_before : float or None
+        Of the labels by the rule and by the aggregator; None if all tasks are of one group.
+    group_tasks : dict
+        Number of tasks of each group.
+    tasks_of_unknown_groups, unknown_workers : int
+        Those that the rule or the model has not seen.
+    """
+
+    rule: FairRule
+    votes: VoteTable
+    posterior: Posterior
+    labels: Codes
+    gap: float | None
+    gap_before: float | None
+    group_tasks: dict[str, int]
+    tasks_of_unknown_groups: int
+    unknown_workers: int
+
+    @property
+    def changed(self) -> int:
+        """How many labels differ from the aggregator's own."""
+        return int((self.labels != self.posterior.label_codes).sum())
+
+    def write(self, path: Path, progress: Progress = QUIET) -> None:
+        """Write the labels as CSV, one row per task."""
+        with progress.waiting(f"writing {path}"), OutputFolder(path.parent) as folder:
+            folder.write_csv(path.name, labels_table(self.votes, self.posterior, self.labels))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as plain values, ready for JSON."""
+        return {
+            "tasks": self.votes.n_tasks,
+            "changed": self.changed,
+            "gap": self.gap,
+            "gap_before": self.gap_before,
+            "epsilon": self.rule.epsilon,
+            "group_tasks": self.group_tasks,
+            "tasks_of_unknown_groups": self.tasks_of_unknown_groups,
+            "unknown_workers": self.unknown_workers,
+        }
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the numbers as pairs of a heading and a text."""
+        lines = [
+            ("rule", " | ".join(map(str.strip, str(self.rule).splitlines()))),
+            ("labels", f"{self.votes.n_tasks:,} tasks, {self.changed:,} differ from the aggregator's own label"),
+        ]
+        if self.gap is not None:
+            found = f"{self.gap:.3f} on these tasks ({self.gap_before:.3f} before); the rule aims at "
+            found += f"{self.rule.epsilon:g}: tied tasks are drawn, and new ones vary by chance"
+            lines.append(("gap", found))
+        return lines
+
+    def notes(self) -> list[str]:
+        """Return what a reader should know; parameters have their Python names."""
+        notes, new, strange = self.votes.notes(), self.unknown_workers, self.tasks_of_unknown_groups
+        if new:
+            notes.append(
+                f"{new:,} of {self.votes.n_workers:,} workers are new to the model; they count as the crowd's average"
+            )
+        if strange:
+            notes.append(f"{strange:,} tasks of unknown groups got the aggregator's own label (unknown='own')")
+        return notes
+
+
+def apply_saved_rule(
+    rule: Path, read: ReadOptions, out: Path, *, unknown: str = "error", progress: Progress = QUIET
+) -> Applied:
+    """Label new tasks with the model and the rule of an earlier run, and write the labels.
+
+    Parameters
+    ----------
+    rule : Path
+        The rule.json of the run; its model is in the same folder.
+    read : ReadOptions
+        The votes on new tasks; without group columns, those of the earlier run are taken.
+    out : Path
+        The file for the labels.
+    unknown : {"error", "own"}
+        What to do with tasks of groups that the rule does not know: ``own`` keeps the aggregator's own label.
+    """
+    if read.votes is None:
+        raise OptionError("A rule is applied to votes in a file; give votes=...")
+    if out.is_dir():
+        raise OptionError(f"{out} is a folder; name a file for the labels.")
+    check_out(out.parent, [out.name], (rule, *(path for path in (read.votes, read.tasks) if path is not None)))
+    learned = FairRule.from_json(_text(rule))
+    model = load_model(rule.parent)
+    group = list(read.group) or _columns_of(rule.parent)
+    with progress.waiting(f"reading {read.votes}"):
+        table = read_votes(read.votes, sensitive_features=group, tasks=read.tasks, **read.columns)
+    if table.n_votes == 0:
+        raise InputError(f"{read.votes} has no vote to use. Is it the right file?")
+    posterior = model.posterior_of(table).in_memory()
+    problem = from_posterior(posterior, table)
+    labels = learned.label_codes(problem, unknown)
+    tally = problem.tally(labels)
+    groups = value_names(problem.groups)
+    counts = tally.tasks.sum(axis=(1, 2))
+    applied = Applied(
+        learned,
+        table,
+        posterior,
+        labels,
+        gap_of(tally.rates) if len(groups) > 1 else None,
+        gap_of(tally.rates_before) if len(groups) > 1 else None,
+        {name: int(count) for name, count in zip(groups, counts, strict=True)},
+        int(np.count_nonzero(learned.group_codes(problem) < 0)),
+        int(np.count_nonzero(model.votes_.workers.code_of(table.workers.values) < 0)),
+    )
+    applied.write(out, progress)
+    return applied
+
+
+def _text(path: Path) -> str:
+    if path.is_dir():
+        raise FileError(f"{path} is a folder; name the rule.json in it.")
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{path} is no rule of faircrowd: it is not text.") from None
+
+
+def _columns_of(folder: Path) -> list[str]:
+    """Return the group columns that the earlier run was given."""
+    try:
+        columns = read_json(folder / "summary.json", "summary")["options"]["group"]
+    except (InputError, KeyError, TypeError):
+        columns = None
+    if not isinstance(columns, list) or not columns:
+        raise OptionError("The rule goes by group; give group=...")
+    return columns

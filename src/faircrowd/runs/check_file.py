@@ -1,0 +1,96 @@
+"""The gap of the labels in a file against a limit."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from faircrowd._checks import check_confidence, check_number, few
+from faircrowd.audit.gate import Verdict, check_labels
+from faircrowd.errors import InputError, OptionError
+from faircrowd.runs.progress import QUIET, Progress
+from faircrowd.votes.encode import encode
+from faircrowd.votes.facts import Facts, from_table
+from faircrowd.votes.frames import ALIASES, find_column
+from faircrowd.votes.readers import read_header
+
+__all__ = ["CheckOptions", "check_file"]
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """Where labels and groups are, and how large the gap may be.
+
+    Attributes
+    ----------
+    labels : Path
+        A file with one row per task.
+    epsilon : float
+        The largest gap between groups allowed.
+    group : tuple of str
+        Columns with the sensitive group, of the tasks or the labels; several are intersected.
+    tasks : Path or None
+        A table with one row per task and its group, if that is not in ``labels``.
+    confidence : float
+        How sure a pass or a fail must be.
+    task, label, delimiter : str or None
+        Names of the columns, and the separator of a text file.
+    """
+
+    labels: Path
+    epsilon: float
+    group: tuple[str, ...]
+    tasks: Path | None = None
+    confidence: float = 0.95
+    task: str | None = None
+    label: str | None = None
+    delimiter: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the labels were read from, ready for JSON."""
+        tasks = None if self.tasks is None else str(self.tasks)
+        return {"labels": str(self.labels), "tasks": tasks, "group": list(self.group)}
+
+
+def check_file(options: CheckOptions, progress: Progress = QUIET) -> tuple[Verdict, list[str]]:
+    """Check the gap of the labels in a file; return the verdict, and what there is to note."""
+    check_number("epsilon", options.epsilon, low=0, high=1)
+    if not options.group:
+        raise OptionError("The gap is between groups; give group=...")
+    check_confidence("confidence", options.confidence)
+    with progress.waiting(f"reading {options.labels}"):
+        labels, groups, notes = _read(options)
+        return check_labels(labels, groups, epsilon=options.epsilon, confidence=options.confidence), notes
+
+
+def _read(options: CheckOptions) -> tuple[Facts, pa.Table, list[str]]:
+    """Return the label and the groups of each task, and what there is to note."""
+    labels, tasks, task, label = options.labels, options.tasks, options.task, options.label
+    names = read_header(labels, delimiter=options.delimiter)
+    if task is not None:
+        find_column("task", names, task, where=str(labels))
+    if label is None and "agg_label" in names and not set(names) & set(ALIASES["label"]):
+        label = "agg_label"  # as aggregators call it
+    column = find_column("label", names, label, where=str(labels))
+    key, (values,) = from_table(labels, task, [column], str(labels), options.delimiter)
+
+    source, there = labels, names
+    if tasks is not None:
+        of_tasks = read_header(tasks, delimiter=options.delimiter)
+        if not set(options.group) <= set(names) - set(of_tasks):
+            source, there = tasks, of_tasks
+    place, columns = from_table(source, task if task in there else None, options.group, str(source), options.delimiter)
+    labelled, known = encode(key)[1], encode(place)[1]
+    strange = np.flatnonzero(known.code_of(labelled.values) < 0)
+    if strange.size:
+        raise InputError(
+            f"{strange.size:,} of {len(labelled):,} labelled tasks are not in {source}: "
+            f"{few(labelled.some(strange[:5]), strange.size)}; do the task ids match?"
+        )
+    notes = []
+    if len(known) > len(labelled):
+        notes.append(f"{len(known) - len(labelled):,} of {len(known):,} tasks in {source} have no label in {labels}")
+    groups = pa.table({"task": place, **{str(i): part for i, part in enumerate(columns)}})
+    return Facts(key, values), groups, notes

@@ -1,0 +1,78 @@
+"""From options to a run: read, aggregate, make fair."""
+
+from typing import Any
+
+from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.checkpoint import Checkpoint, fingerprint
+from faircrowd.aggregate.em import Iterative
+from faircrowd.errors import OptionError
+from faircrowd.fair.tasks.read_posterior import check_groups
+from faircrowd.runs.options import EngineOptions, RunOptions
+from faircrowd.runs.progress import QUIET, Progress
+from faircrowd.runs.read_inputs import clear_leftovers, read_inputs, settle_engine
+from faircrowd.runs.run import Run
+from faircrowd.votes import VoteTable
+from faircrowd.votes.groups import truth_codes
+
+__all__ = ["fit"]
+
+
+def fit(options: RunOptions, progress: Progress = QUIET) -> Run:
+    """Read the votes that the options name, aggregate them, and make the labels fair if the options ask for it.
+
+    Parameters
+    ----------
+    options : RunOptions
+        Of votes in files; those in memory are for :class:`faircrowd.FairCrowd`.
+    progress : Progress
+        What to report to while the run is under way.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from faircrowd import simulate_crowd
+    >>> from faircrowd.runs.options import ModelOptions, ReadOptions
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     votes = Path(place, "votes.csv")
+    ...     simulate_crowd(200, 20, random_state=0).votes.to_csv(votes, index=False)
+    ...     run = fit(RunOptions(ReadOptions(votes), ModelOptions("majority")))
+    >>> run.summary.tasks
+    200
+    """
+    options.check()
+    if options.read.votes is None:
+        raise OptionError("A run reads its votes from a file; give votes=...")
+    engine = settle_engine(options.engine, options.read.votes, progress)
+    clear_leftovers(engine, progress)
+    with progress.waiting(f"reading {options.read.votes}"):
+        found = read_inputs(options, engine)
+    model, fair = options.model.make(), None
+    gold = [] if found.gold is None else [found.gold]
+    checkpoint = _checkpoint(model, found.votes, options, engine)
+    with progress.rounds(options.model.method) as on_round:
+        more: dict[str, Any] = {"checkpoint": checkpoint, "on_round": on_round} if isinstance(model, Iterative) else {}
+        if options.fair is None:
+            model.fit(found.votes, *gold, **more)
+        else:
+            fair = options.fair.estimator(model).fit(found.votes, *gold, **more)
+            model = fair.estimator_
+    if options.audit is not None and model.votes_.groups is not None:
+        check_groups(model.votes_.groups)
+    # What a model learns from may add to its classes, so the truth is coded by them only now.
+    truth = None if found.truth is None else truth_codes(model.votes_, found.truth)[0]
+    return Run(options, model, fair, truth, options.learned == options.read.truth, found.notes)
+
+
+def _checkpoint(model: Aggregator, votes: VoteTable, options: RunOptions, engine: EngineOptions) -> Checkpoint | None:
+    """Return where the rounds of a model are kept: those of a stream, and those of a run with ``resume``."""
+    is_iterative = isinstance(model, Iterative)
+    if engine.resume and not is_iterative:
+        raise OptionError(
+            f"resume is for methods that run in rounds; {options.model.method} does not.", parameter="resume"
+        )
+    if engine.checkpoint is None or not is_iterative or not (engine.resume or engine.name == "stream"):
+        return None
+    known = options.read.tasks.read_bytes() if options.learned and options.read.tasks is not None else b""
+    run = fingerprint(votes, options.model.method, sorted(model.get_params().items()), options.learned, known)
+    return Checkpoint(engine.checkpoint, run, resume=engine.resume)

@@ -1,0 +1,148 @@
+"""The run of a ``FairCrowd`` that was fitted in Python: the same object that the command line writes."""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd._types import ByTask
+from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.registry import kind_of
+from faircrowd.errors import InputError
+from faircrowd.fair.estimator import FairCrowd, FitInputs
+from faircrowd.runs.options import FairOptions, ModelOptions, ReadOptions, RunOptions
+from faircrowd.runs.read_inputs import check_truth
+from faircrowd.runs.run import Run
+from faircrowd.votes import Vocabulary, VoteTable
+from faircrowd.votes.facts import read_facts
+from faircrowd.votes.frames import names_of
+from faircrowd.votes.groups import truth_codes
+
+__all__ = ["run_of"]
+
+
+def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
+    """Return the run of a fitted estimator.
+
+    Parameters
+    ----------
+    fair : FairCrowd
+        Fitted to votes in memory or in a file, with one of faircrowd's aggregators.
+    truth : optional
+        True labels to score by: a Series indexed by task, a dict, a frame, or the name of a column of the ``tasks``
+        given to ``fit``.
+    """
+    result, model, given = fair.result_, fair.estimator_, fair.inputs_
+    kind = kind_of(model)
+    if not isinstance(model, Aggregator) or kind is None:
+        raise InputError(
+            "Only a FairCrowd with one of faircrowd's aggregators can be written or summarised: the files hold votes "
+            "and workers, and a posterior has none. Its labels_, rule_ and certificate_ can be saved on their own."
+        )
+    if not isinstance(model.votes_, VoteTable):
+        raise InputError(
+            "Votes in Spark are written by `faircrowd aggregate --engine spark`, or from labels_ by Spark."
+        )
+    options = RunOptions(
+        _read_options(given, truth),
+        ModelOptions(kind.name, model.get_params()),
+        FairOptions(
+            float(fair.epsilon),
+            fair.objective,
+            fair.decision,
+            bool(fair.strict),
+            int(fair.random_state),
+            None if fair.confidence is None else float(fair.confidence),
+        ),
+    )
+    found, notes = None, list[str]()
+    if truth is not None:
+        facts = _facts(given, truth)
+        what = f"column {truth!r} of {given.tasks}" if isinstance(truth, str) else "truth"
+        notes = check_truth(model.votes_, facts, what, str(given.votes or "the votes"))
+        found = truth_codes(model.votes_, facts)[0]
+    in_sample = given.true_labels is not None and _same(truth, given.true_labels)
+    memory = _in_memory(given, result.problem.group, model, truth)
+    return Run(options, model, fair, found, in_sample, tuple(notes), memory)
+
+
+def _read_options(given: FitInputs, truth: ByTask | None) -> ReadOptions:
+    group = given.sensitive_features
+    names: list[object] = [group] if isinstance(group, str) else list(group) if isinstance(group, list | tuple) else []
+    is_named = all(isinstance(name, str) for name in names)
+    return ReadOptions(
+        given.votes,
+        Path(given.tasks) if isinstance(given.tasks, str | os.PathLike) else None,
+        tuple(map(str, names)) if is_named else (),
+        truth if isinstance(truth, str) else None,
+        given.true_labels if isinstance(given.true_labels, str) else None,
+        **dict(given.read_options),
+    )
+
+
+def _facts(given: FitInputs, truth: ByTask) -> Any:
+    """Return true labels as ``truth_codes`` takes them."""
+    if not isinstance(truth, str):
+        return truth
+    if given.tasks is None:
+        raise InputError(f"truth={truth!r} names a column of the tasks; give fit the tasks=... it is in.")
+    reading = dict(given.read_options)
+    return read_facts(given.tasks, truth, task=reading.get("task"), delimiter=reading.get("delimiter"))
+
+
+def _same(truth: object, gold: object) -> bool:
+    return truth == gold if isinstance(truth, str) and isinstance(gold, str) else truth is gold
+
+
+def _in_memory(
+    given: FitInputs, group: NDArray[np.int32], model: Aggregator, truth: ByTask | None
+) -> dict[str, dict[str, Any]]:
+    """Describe the inputs that were not files: rows, columns, and a SHA-256 of what was read of them."""
+    votes, found = model.votes_, {}
+    if given.votes is None:
+        arrays = (votes.offsets, votes.worker, votes.label)
+        content = _hash((votes.tasks, votes.workers, votes.classes), arrays)
+        columns = list(given.columns) or ["task", "worker", "label"]
+        found["votes"] = {"in_memory": True, "rows": votes.report.rows_read, "columns": columns, "sha256": content}
+    is_file = given.tasks is None or isinstance(given.tasks, str | os.PathLike)
+    in_files = given.votes is not None and is_file
+    named = {"sensitive_features": given.sensitive_features, "true_labels": given.true_labels, "truth": truth}
+    for role, value in named.items():
+        if value is None or (isinstance(value, str | list | tuple) and in_files):
+            continue
+        if role == "sensitive_features" and votes.groups is not None:
+            vocabularies, codes = (votes.tasks, votes.groups), group
+        else:
+            facts = _facts(given, value) if isinstance(value, str) else value
+            vocabularies, codes = (votes.tasks, votes.classes), truth_codes(votes, facts)[0]
+        columns = [value] if isinstance(value, str) else list(map(str, _columns(value)))
+        found[role] = {
+            "in_memory": True,
+            "rows": len(codes),
+            "columns": columns,
+            "sha256": _hash(vocabularies, [codes]),
+        }
+    return found
+
+
+def _columns(value: Any) -> list[Any]:
+    """Return the names of the columns of a frame, or of a Series; nothing of what has none."""
+    if isinstance(value, list | tuple):
+        return list(value)
+    if hasattr(value, "columns") or hasattr(value, "column_names"):
+        return list(names_of(value))
+    name = getattr(value, "name", None)
+    return [] if name is None else [name]
+
+
+def _hash(vocabularies: Iterable[Vocabulary], arrays: Iterable[NDArray[Any]]) -> str:
+    digest = hashlib.sha256()
+    for vocabulary in vocabularies:
+        digest.update(repr(vocabulary.to_list()).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return digest.hexdigest()

@@ -1,0 +1,405 @@
+"""Everything a run is given, as typed, frozen options: enough to repeat it, and to say how."""
+
+import math
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from faircrowd._checks import check_choice, check_confidence, check_count, check_number
+from faircrowd.errors import OptionError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from faircrowd.aggregate.base import Aggregator
+    from faircrowd.fair import FairCrowd
+
+__all__ = ["AuditOptions", "EngineOptions", "FairOptions", "ModelOptions", "ReadOptions", "RunOptions"]
+
+ENGINES = ("auto", "memory", "stream", "spark")
+DECISIONS = ("deterministic", "randomized")
+_COLUMNS = ("task", "worker", "label", "delimiter", "on_duplicate", "on_missing")
+_ON_COMMAND_LINE = ("by_group", "ties", "n_iter", "tol")
+"""Parameters of aggregators that the command line can set."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Where the votes and the facts about tasks are, and how they are read.
+
+    Attributes
+    ----------
+    votes : Path or None
+        The file of votes; None if they were given in memory.
+    tasks : Path or None
+        The file with one row per task.
+    group : tuple of str
+        Columns with the sensitive group, of the tasks or the votes; several are intersected.
+    truth, gold : str or None
+        Columns of the tasks with true labels to score by, and with known labels to learn from.
+    task, worker, label, delimiter, on_duplicate, on_missing
+        As in :func:`faircrowd.read_votes`.
+    """
+
+    votes: Path | None
+    tasks: Path | None = None
+    group: tuple[str, ...] = ()
+    truth: str | None = None
+    gold: str | None = None
+    task: str | None = None
+    worker: str | None = None
+    label: str | None = None
+    delimiter: str | None = None
+    on_duplicate: str = "last"
+    on_missing: str = "drop"
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The arguments of ``read_votes`` that are given."""
+        found = {name: getattr(self, name) for name in _COLUMNS}
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def facts(self) -> dict[str, str | None]:
+        """The arguments of ``read_facts``."""
+        return {"task": self.task, "delimiter": self.delimiter}
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """Which aggregator, by its name on the command line, and its parameters that are not left at their defaults."""
+
+    method: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def given(cls, method: str, **parameters: object) -> "ModelOptions":
+        """Build from arguments; None and False stand for the default."""
+        return cls(method, {name: value for name, value in parameters.items() if value is not None})
+
+    @property
+    def by_group(self) -> bool:
+        """Whether each worker is learned in each group."""
+        return bool(self.parameters.get("by_group"))
+
+    @property
+    def name(self) -> str:
+        """What a summary calls the method."""
+        return f"{self.method} by group" if self.by_group else self.method
+
+    def make(self) -> "Aggregator":
+        """Build the aggregator; parameters that it does not have are refused."""
+        from faircrowd.aggregate.registry import make_aggregator
+
+        model = make_aggregator(self.method)
+        for name in self.parameters:
+            if name not in model.get_params():
+                raise OptionError(f"method={self.method} has no option {name}.", parameter=name)
+        return model.set_params(**self.parameters)
+
+    def in_full(self) -> dict[str, object]:
+        """Return all parameters of the aggregator, also those left at their defaults, as JSON can hold them."""
+        return {name: _as_plain(value) for name, value in self.make().get_params().items()}
+
+
+@dataclass(frozen=True)
+class FairOptions:
+    """How labels are made fair, as in :func:`faircrowd.make_fair`."""
+
+    epsilon: float
+    objective: "str | ArrayLike" = "accuracy"
+    decision: str = "deterministic"
+    strict: bool = False
+    random_state: int = 0
+    confidence: float | None = None
+
+    def check(self) -> None:
+        """Raise if an option is outside its range."""
+        check_number("epsilon", self.epsilon, low=0, high=1)
+        if isinstance(self.objective, str):
+            check_choice("objective", self.objective, ("accuracy", "f1"))
+        check_choice("decision", self.decision, DECISIONS)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as plain values, ready for JSON."""
+        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**found, "objective": _matrix(self.objective)}
+
+    def estimator(self, model: "Aggregator") -> "FairCrowd":
+        """Return the estimator that makes the labels of an aggregator fair."""
+        from faircrowd.fair import FairCrowd
+
+        return FairCrowd(model, **{name: getattr(self, name) for name in self.__dataclass_fields__})
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """How a crowd is audited, as in :func:`faircrowd.audit.audit_crowd`.
+
+    Attributes
+    ----------
+    control : str or None
+        A column of the tasks that may explain a gap.
+    """
+
+    confidence: float = 0.95
+    replicates: int = 2000
+    random_state: int = 0
+    control: str | None = None
+
+    def check(self) -> None:
+        """Raise if an option is outside its range."""
+        check_confidence("confidence", self.confidence)
+        check_count("replicates", self.replicates)
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Where the votes are kept while a run works on them; results do not depend on it.
+
+    Attributes
+    ----------
+    name : {"auto", "memory", "stream", "spark"}
+    memory_limit : int or None
+        Bytes that the run may take.
+    checkpoint : Path or None
+        Where rounds are kept: those of a stream, and those of a run with ``resume``.
+    resume : bool
+        Whether to continue from the checkpoint.
+    master : str or None
+        The Spark cluster.
+    """
+
+    name: str = "memory"
+    memory_limit: int | None = None
+    checkpoint: Path | None = None
+    resume: bool = False
+    master: str | None = None
+
+    @classmethod
+    def given(cls, name: str, memory_limit: str | None, **more: Any) -> "EngineOptions":
+        """Build from the text of a size, such as 3GB."""
+        from faircrowd.engines.engine_choice import parse_size
+
+        check_choice("engine", name, ENGINES)
+        if memory_limit is not None and name == "memory":
+            raise OptionError("memory_limit is for engine='stream' and 'auto'; leave one of the two out.")
+        if more.get("master") is not None and name != "spark":
+            raise OptionError("master is for engine='spark'.", parameter="master")
+        return cls(name, None if memory_limit is None else parse_size(memory_limit), **more)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Everything a run is given.
+
+    Attributes
+    ----------
+    read : ReadOptions
+    model : ModelOptions
+    fair : FairOptions or None
+        None if the labels are not made fair.
+    audit : AuditOptions or None
+        For the command ``audit``; None for ``aggregate``.
+    engine : EngineOptions
+    """
+
+    read: ReadOptions
+    model: ModelOptions
+    fair: FairOptions | None = None
+    audit: AuditOptions | None = None
+    engine: EngineOptions = EngineOptions()
+
+    @property
+    def command(self) -> str:
+        """The command that does such a run."""
+        return "aggregate" if self.audit is None else "audit"
+
+    @property
+    def learned(self) -> str | None:
+        """The column of known labels that the model learns from, if any."""
+        from faircrowd.aggregate.registry import kind_named
+
+        needs = kind_named(self.model.method).gold == "required"
+        return self.read.gold or (self.read.truth if needs else None)
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files that the run reads, by role."""
+        found = {"votes": self.read.votes, "tasks": self.read.tasks}
+        return {role: path for role, path in found.items() if path is not None}
+
+    def check(self) -> None:
+        """Raise if options are outside their range, or do not fit each other or the method."""
+        from faircrowd.aggregate.registry import AGGREGATORS
+
+        check_choice("method", self.model.method, tuple(AGGREGATORS))
+        if self.fair is not None:
+            self.fair.check()
+            if not self.read.group:
+                raise OptionError("epsilon bounds the gap between groups; give group=...", parameter="epsilon")
+        if self.audit is not None:
+            self.audit.check()
+            if not self.read.group:
+                raise OptionError("An audit compares groups; give group=...")
+            if self.audit.control is not None and self.read.tasks is None:
+                raise OptionError("control names a column of the tasks table; give tasks=...", parameter="control")
+        self._check_columns()
+
+    def _check_columns(self) -> None:
+        from faircrowd.aggregate.registry import AGGREGATORS, kind_named
+
+        read, method = self.read, self.model.method
+        kind = kind_named(method)
+        if kind.gold == "required" and read.gold is None and read.truth is None:
+            raise OptionError(f"method={method} learns from known labels; give tasks=... gold=...")
+        if kind.gold == "unused" and read.gold is not None:
+            raise OptionError(f"method={method} does not learn from known labels; leave gold out.", parameter="gold")
+        if self.model.by_group and not kind.by_group:
+            names = " and ".join(kind.name for kind in AGGREGATORS.values() if kind.by_group)
+            raise OptionError(f"by_group is for method={names}.", parameter="by_group")
+        if self.model.by_group and not read.group:
+            raise OptionError("by_group needs group=...", parameter="by_group")
+        if repeated := [column for column in read.group if read.group.count(column) > 1]:
+            times = read.group.count(repeated[0])
+            raise OptionError(f"group={repeated[0]} is given {times} times; once is enough.")
+        in_votes = self.engine.name == "spark"  # there known labels may be a column of the votes
+        if (read.truth or read.gold) and read.tasks is None and not in_votes:
+            raise OptionError(
+                "truth and gold name columns of the tasks table; give tasks=...", parameter=("truth", "gold")
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as plain values, ready for JSON: what summary.json and evidence.json hold."""
+        read = self.read
+        found: dict[str, Any] = {
+            "votes": None if read.votes is None else str(read.votes),
+            "tasks": None if read.tasks is None else str(read.tasks),
+            "group": list(read.group) or None,
+            "truth": read.truth,
+            "gold": self.learned,
+            "method": self.model.method,
+            "reading": read.columns,
+            "parameters": self.model.in_full(),
+        }
+        if self.engine.name == "spark":
+            found |= {"engine": "spark", "master": self.engine.master}
+        if self.fair is not None:
+            found |= self.fair.to_dict()
+        return found if self.audit is None else found | asdict(self.audit)
+
+    @classmethod
+    def from_dict(cls, command: str, found: Mapping[str, Any], files: Mapping[str, Path]) -> "RunOptions":
+        """Return the options that ``to_dict`` wrote, for files that may have moved.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If the values are not those of a run.
+        """
+        read = ReadOptions(
+            files["votes"],
+            files.get("tasks"),
+            tuple(found["group"] or ()),
+            found["truth"],
+            found["gold"],
+            **found["reading"],
+        )
+        model = ModelOptions(found["method"], {name: _from_plain(v) for name, v in found["parameters"].items()})
+        if command == "audit":
+            return cls(read, model, audit=AuditOptions(*(found[name] for name in AuditOptions.__dataclass_fields__)))
+        if "epsilon" not in found:
+            return cls(read, model)
+        asked: dict[str, Any] = {name: found[name] for name in FairOptions.__dataclass_fields__ if name in found}
+        return cls(read, model, FairOptions(**asked))
+
+    def how_to_repeat(self, out: str = "reproduced") -> str:
+        """Return how to do the run again: a command, or where there is none for it, a line of Python.
+
+        Examples
+        --------
+        >>> read = ReadOptions(Path("my votes.csv"), group=("gender",))
+        >>> RunOptions(read, ModelOptions("majority"), FairOptions(0.05)).how_to_repeat("again")
+        "faircrowd aggregate 'my votes.csv' --group gender --method majority --epsilon 0.05 --out again"
+        """
+        chosen = _not_default(self.model)
+        is_plain = self.fair is None or isinstance(self.fair.objective, str)
+        if self.read.votes is None or not is_plain or not set(chosen) <= set(_ON_COMMAND_LINE):
+            return self._in_python(chosen, out)
+        read = self.read
+        given: list[tuple[str, object, object]] = [
+            ("tasks", read.tasks, None),
+            *(("group", name, None) for name in read.group),
+            ("truth", read.truth, None),
+            ("gold", self.learned, None),
+            ("method", self.model.method, None),
+            *((name, chosen[name], None) for name in _ON_COMMAND_LINE if name in chosen),
+            *((name, getattr(read, name), ReadOptions.__dataclass_fields__[name].default) for name in _COLUMNS),
+        ]
+        for options in (self.fair, self.audit):
+            for name, item in {} if options is None else options.__dataclass_fields__.items():
+                given.append((name, getattr(options, name), item.default))
+        words = ["faircrowd", self.command, str(read.votes)]
+        return shlex.join([*words, *_as_arguments(given), "--out", out])
+
+    def _in_python(self, chosen: Mapping[str, object], out: str) -> str:
+        from faircrowd.aggregate.registry import kind_named
+
+        read = self.read
+        groups = repr(list(read.group) if len(read.group) > 1 else read.group[0]) if read.group else "groups"
+        votes = "votes" if read.votes is None else repr(str(read.votes))
+        more = "" if read.tasks is None else f", tasks={str(read.tasks)!r}"
+        more += "" if self.learned is None else f", true_labels={self.learned!r}"
+        model = f"{kind_named(self.model.method).class_name}({_as_call(chosen)})"
+        fair = {} if self.fair is None else self.fair.__dict__
+        defaults = {name: item.default for name, item in FairOptions.__dataclass_fields__.items()}
+        asked = _as_call({name: value for name, value in fair.items() if not _same(value, defaults[name])})
+        return f"FairCrowd({model}, {asked}).fit({votes}, sensitive_features={groups}{more}).write({out!r})"
+
+
+def _not_default(model: ModelOptions) -> dict[str, object]:
+    """Return the parameters of a model that differ from their defaults."""
+    defaults = ModelOptions(model.method).make().get_params()
+    return {name: value for name, value in model.parameters.items() if not _same(value, defaults.get(name))}
+
+
+def _as_arguments(given: Iterable[tuple[str, object, object]]) -> list[str]:
+    """Return (name, value, default) as arguments of a command; defaults are left out."""
+    words: list[str] = []
+    for name, value, default in given:
+        if value is None or value is False or _same(value, default):
+            continue
+        words.append(f"--{name.replace('_', '-')}")
+        words += [] if value is True else [str(value)]
+    return words
+
+
+def _as_call(arguments: Mapping[str, object]) -> str:
+    """Return arguments as they are written in a call; what has no short text is shown as ``...``."""
+    is_plain = {name: isinstance(value, bool | int | float | str) for name, value in arguments.items()}
+    return ", ".join(f"{name}={value!r}" if is_plain[name] else f"{name}=..." for name, value in arguments.items())
+
+
+def _same(value: object, default: object) -> bool:
+    return type(value) in (bool, int, float, str, type(None)) and value == default
+
+
+def _as_plain(value: object) -> object:
+    """Return a parameter as JSON can hold it: infinity, and what is no plain value, as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, bool | int | float | str | None) else f"a {type(value).__name__}"
+
+
+def _from_plain(value: object) -> object:
+    return float(str(value)) if value in ("inf", "-inf") else value
+
+
+def _matrix(objective: "str | ArrayLike") -> object:
+    if isinstance(objective, str):
+        return objective
+    import numpy as np
+
+    return np.asarray(objective).tolist()

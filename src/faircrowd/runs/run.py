@@ -1,0 +1,190 @@
+"""``Run``: a fitted model and everything that follows from it, each part computed when it is first asked for."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from faircrowd._types import PathOrText
+from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.posterior import Posterior
+from faircrowd.audit.crowd_audit import CrowdAudit, audit_by_truth, audit_crowd
+from faircrowd.audit.workers.worker_audit import WorkerAudit
+from faircrowd.fair import Certificate, FairCrowd, FairResult, Frontier
+from faircrowd.fair.estimator import fair_labels_of
+from faircrowd.report import Summary, fair_lines, summarise
+from faircrowd.report.audit_text import audit_dict, audit_lines
+from faircrowd.report.story import fair_story, plain_story
+from faircrowd.runs.options import RunOptions
+from faircrowd.runs.progress import QUIET, Progress
+from faircrowd.runs.read_inputs import control_values
+from faircrowd.runs.write import Written, write_page, write_run
+from faircrowd.votes import VoteTable
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["Run"]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run: votes aggregated, made fair if the options ask for it, and ready to be written.
+
+    Attributes
+    ----------
+    options : RunOptions
+        What the run was given.
+    model : Aggregator
+        The fitted aggregator.
+    fair : FairCrowd or None
+        The fitted estimator of fair labels; None if no epsilon was asked for.
+    truth : ndarray of int32 or None
+        The true class of each task, -1 where it is not known.
+    in_sample : bool
+        Whether the model learned from the truth.
+    notes : tuple of str
+        What there is to know about the inputs.
+    in_memory : mapping of str to dict
+        The inputs that did not come from files, by role: their rows, columns and SHA-256.
+    """
+
+    options: RunOptions
+    model: Aggregator
+    fair: FairCrowd | None = None
+    truth: Codes | None = None
+    in_sample: bool = False
+    notes: tuple[str, ...] = ()
+    in_memory: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def votes(self) -> VoteTable:
+        """The votes, encoded."""
+        return self.model.votes_
+
+    @property
+    def posterior(self) -> Posterior:
+        """The aggregator's posterior."""
+        return self.model.posterior_.in_memory()
+
+    @property
+    def result(self) -> FairResult | None:
+        """The fair labels, with their rule and certificate."""
+        return None if self.fair is None else self.fair.result_
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The certificate of the fair labels."""
+        return None if self.result is None else self.result.certificate
+
+    @property
+    def labels(self) -> Codes:
+        """The class of each task: the fair labels, or the aggregator's own."""
+        return self.posterior.label_codes if self.result is None else self.result.solved.labels
+
+    @property
+    def compares_groups(self) -> bool:
+        """Whether there are groups and classes to compare."""
+        votes = self.votes
+        return votes.groups is not None and len(votes.groups) > 1 and votes.n_classes > 1
+
+    @cached_property
+    def summary(self) -> Summary:
+        """The run in numbers."""
+        return summarise(
+            self.options.model.name,
+            self.model,
+            self.votes,
+            self.posterior,
+            self.truth,
+            self.options.to_dict(),
+            in_sample=self.in_sample,
+            fair=None if self.result is None else self.labels,
+        )
+
+    @cached_property
+    def audit(self) -> CrowdAudit | None:
+        """The audit of the crowd; None without groups to compare."""
+        if not self.compares_groups:
+            return None
+        asked: dict[str, Any] = {} if self.options.audit is None else asdict(self.options.audit)
+        read = self.options.read
+        if asked.get("control") is not None and read.tasks is not None:
+            asked["control"] = control_values(self.votes, read.tasks, asked["control"], **read.facts)
+        return audit_crowd(self.votes, self.labels, truth=self.truth, posterior=self.posterior.values, **asked)
+
+    @cached_property
+    def workers(self) -> WorkerAudit | None:
+        """The audit of the workers alone, which takes less time than that of the crowd."""
+        if not self.compares_groups:
+            return None
+        if "audit" in self.__dict__ and self.audit is not None:
+            return self.audit.workers
+        return audit_by_truth(self.votes, self.truth, self.posterior.values)
+
+    @cached_property
+    def story(self) -> dict[str, Any]:
+        """The numbers and sentences of the page."""
+        if self.audit is None:
+            return plain_story(self.summary)
+        result = self._unconstrained() if self.result is None else self.result
+        asked = self.result is not None
+        return fair_story(self.summary, self.votes, self.posterior, result, self.audit, asked=asked, truth=self.truth)
+
+    def frontier(self, *, objective: str = "accuracy", random_state: int = 0) -> Frontier:
+        """Return gap, value and changed labels for every epsilon."""
+        return self._unconstrained(objective, random_state).frontier
+
+    def _unconstrained(self, objective: str = "accuracy", random_state: int = 0) -> FairResult:
+        """Return the labels for epsilon 1, which are the aggregator's own, with rule and frontier."""
+        return fair_labels_of(self.model, epsilon=1.0, objective=objective, random_state=random_state)
+
+    def write(
+        self,
+        folder: PathOrText,
+        *,
+        report: bool = True,
+        charts: PathOrText | None = None,
+        progress: Progress = QUIET,
+    ) -> Written:
+        """Write all files of the run into a folder: they appear together, or after an error not at all.
+
+        Parameters
+        ----------
+        folder : path
+        report : bool
+            Whether to write the page, report.html.
+        charts : path, optional
+            A folder for the charts of the page as PNG and SVG.
+        """
+        pictures = None if charts is None else Path(charts)
+        return write_run(self, Path(folder), report=report, charts=pictures, progress=progress)
+
+    def write_page(self, path: PathOrText) -> None:
+        """Write the page alone."""
+        write_page(self, Path(path))
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the run as pairs of a heading and a text; parameters have their Python names."""
+        more = [] if self.certificate is None else fair_lines(self.certificate)
+        if self.options.audit is not None and self.audit is not None:
+            more = audit_lines(self.audit)
+        return [*self.summary.lines(), *more]
+
+    def all_notes(self, *more: str) -> list[str]:
+        """Return what a reader should know before trusting the numbers."""
+        return [*self.votes.notes(), *self.notes, *more, *self.summary.notes()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run as plain values, ready for JSON."""
+        found = self.summary.to_dict()
+        if self.certificate is not None:
+            found["certificate"] = self.certificate.to_dict()
+        if self.options.audit is not None and self.audit is not None:
+            found["audit"] = audit_dict(self.audit)
+        return found
+
+    def text(self) -> str:
+        """Return what the command line prints about the run; parameters have their Python names."""
+        pairs = [*self.lines(), *(("note", note) for note in self.all_notes())]
+        width = max(len(heading) for heading, _ in pairs)
+        return "\n".join(f"{heading:<{width}}  {text}" for heading, text in pairs)

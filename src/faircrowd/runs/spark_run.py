@@ -1,0 +1,155 @@
+"""A run on a Spark cluster: votes there to labels on a disk that it shares."""
+
+import re
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from faircrowd import __version__
+from faircrowd._checks import check_choice
+from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.em import Iterative
+from faircrowd.aggregate.registry import AGGREGATORS
+from faircrowd.aggregate.saved import MODEL_FILES, model_files
+from faircrowd.engines.spark.files import read_frame, write_parquet
+from faircrowd.engines.spark.java import running
+from faircrowd.engines.spark.votes import SparkVotes, spark_votes
+from faircrowd.errors import InputError, OptionError
+from faircrowd.fair import Certificate
+from faircrowd.fair.tasks.spark_problem import SparkProblem
+from faircrowd.report import OutputFolder, Summary, fair_lines
+from faircrowd.report.summary import group_facts
+from faircrowd.runs.options import ReadOptions, RunOptions
+from faircrowd.runs.progress import QUIET, Progress
+from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out
+from faircrowd.votes.value_names import value_names
+
+__all__ = ["SparkRun", "run_in_spark"]
+
+_FILES = (SPARK_LABELS, *FAIR_FILES, *MODEL_FILES, "summary.json")
+
+
+@dataclass(frozen=True, eq=False)
+class SparkRun:
+    """What comes to the driver of a run in Spark; its labels are written where the executors are.
+
+    Attributes
+    ----------
+    summary : Summary
+    certificate : Certificate or None
+    notes : tuple of str
+    written : Written
+    """
+
+    summary: Summary
+    certificate: Certificate | None
+    notes: tuple[str, ...]
+    written: Written
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the run as pairs of a heading and a text."""
+        return [*self.summary.lines(), *([] if self.certificate is None else fair_lines(self.certificate))]
+
+    def all_notes(self, *more: str) -> list[str]:
+        """Return what a reader should know before trusting the numbers."""
+        return [*self.notes, *more, *self.summary.notes()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run as plain values, ready for JSON."""
+        more = {} if self.certificate is None else {"certificate": self.certificate.to_dict()}
+        return {**self.summary.to_dict(), **more}
+
+
+def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> SparkRun:
+    """Fit a model to votes in Spark, make its labels fair if asked, and write them; no vote or label is collected.
+
+    Parameters
+    ----------
+    options : RunOptions
+    out : Path
+        A folder that the executors share with this machine.
+    """
+    if re.match(r"[A-Za-z][\w+.-]+:/", str(out)):
+        raise OptionError(f"{out} is on no disk of this machine; name a folder that the executors share with it.")
+    check_choice("method", options.model.method, tuple(name for name, kind in AGGREGATORS.items() if kind.in_spark))
+    check_choice("on_duplicate", options.read.on_duplicate, ("last", "first", "all", "error"))
+    options.check()
+    check_out(out, (*RUN_FILES, SPARK_LABELS), options.files.values())
+    model, fair = options.model.make(), None
+    gold = [] if options.learned is None else [options.learned]
+    with ExitStack() as stack:
+        folder = stack.enter_context(OutputFolder(out))  # first in, last out: Spark has ended when its files appear
+        with progress.waiting("starting Spark"):
+            settings = {"spark.ui.showConsoleProgress": "false"}
+            session = stack.enter_context(running(options.engine.master, **settings))
+        with progress.waiting(f"grouping {options.read.votes} by task"):
+            table: Any = _read(session, options.read, options.learned)
+        if table.n_classes < 2 or table.n_workers < 2:
+            raise InputError(
+                f"{options.read.votes} has fewer than two workers or classes; a consensus needs at least two of each."
+            )
+        with progress.rounds(options.model.method) as on_round:
+            more: dict[str, Any] = {"on_round": on_round} if isinstance(model, Iterative) else {}
+            if options.fair is None:
+                model.fit(table, *gold, **more)
+            else:
+                fair = options.fair.estimator(model).fit(table, *gold, **more)
+                model = fair.estimator_
+        posterior: Any = model.posterior_
+        problem: Any = SparkProblem(posterior) if fair is None else fair.result_.problem
+        labels = problem.own_labels() if fair is None else fair.result_.solved.labels
+        summary = _summary(model, problem, labels, options)
+        with progress.waiting(f"writing {out}"):
+            folder.forget(*RUN_FILES)  # also those of a run in memory, which would be of other labels
+            folder.write_json("summary.json", summary.to_dict())
+            for file, content in model_files(model).items():
+                folder.write_bytes(file, content)
+            if fair is not None:
+                folder.write_text("rule.json", fair.rule_.to_json() + "\n")
+                folder.write_json("certificate.json", fair.certificate_.to_dict())
+            write_parquet(problem.table(labels), folder.new_folder(SPARK_LABELS))
+        table.close()
+    written = Written(out, tuple(file for file in _FILES if file in folder.names))
+    return SparkRun(summary, None if fair is None else fair.certificate_, tuple(table.notes()), written)
+
+
+def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
+    """Read votes and facts about tasks as frames, and pack them."""
+    frame = read_frame(session, str(read.votes), read.delimiter)
+    facts = None if read.tasks is None else read_frame(session, str(read.tasks), read.delimiter)
+    return spark_votes(
+        frame,
+        task=read.task,
+        worker=read.worker,
+        label=read.label,
+        on_missing=read.on_missing,
+        # Rows of Spark have no order, so the last of repeated votes is not known: there must be none.
+        on_duplicate="all" if read.on_duplicate == "all" else "error",
+        sensitive_features=read.group,
+        true_labels=gold,
+        tasks=facts,
+    )
+
+
+def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) -> Summary:
+    votes = problem.votes
+    counts = problem.tally(labels).tasks.sum(axis=1)
+    names = value_names(problem.classes)
+    shares = counts.sum(axis=0) / counts.sum()
+    grouped = {} if votes.groups is None else group_facts(counts, value_names(votes.groups), names)
+    return Summary(
+        method=options.model.name,
+        rows=votes.report.to_dict(),
+        votes=votes.n_votes,
+        tasks=votes.n_tasks,
+        workers=votes.n_workers,
+        classes=votes.n_classes,
+        rounds=getattr(model, "n_iter_", None),
+        converged=getattr(model, "converged_", None),
+        agreement=problem.agreement(labels),
+        class_shares=dict(zip(names, map(float, shares), strict=True)),
+        options=options.to_dict(),
+        version=__version__,
+        **grouped,
+    )

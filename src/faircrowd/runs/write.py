@@ -1,0 +1,215 @@
+"""The files of a run: written together, or not at all."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from faircrowd.aggregate.saved import MODEL_FILES, model_files
+from faircrowd.errors import InputError, OptionError
+from faircrowd.report import OutputFolder, groups_table, label_tables, workers_table
+from faircrowd.report.audit_text import audit_dict
+from faircrowd.report.charts import images
+from faircrowd.report.evidence import EVIDENCE, evidence
+from faircrowd.report.page import render_page
+from faircrowd.report.reasons import Reasons
+from faircrowd.report.worker_tables import audited_workers
+from faircrowd.runs.progress import QUIET, Progress
+
+if TYPE_CHECKING:
+    from faircrowd.runs.run import Run
+
+__all__ = [
+    "AUDIT_FILES",
+    "CHECKPOINT",
+    "FAIR_FILES",
+    "RUN_FILES",
+    "SPARK_LABELS",
+    "Written",
+    "check_out",
+    "fill",
+    "prepare",
+    "write_page",
+    "write_run",
+]
+
+PAGE = "report.html"
+FAIR_FILES = ("rule.json", "certificate.json")
+RUN_FILES = ("labels.csv", "workers.csv", "summary.json", *MODEL_FILES, *FAIR_FILES, PAGE, EVIDENCE)
+"""What a run may write."""
+AUDIT_FILES = ("workers.csv", "groups.csv", "audit.json", PAGE, EVIDENCE)
+"""What an audit may write."""
+SPARK_LABELS = "labels.parquet"
+"""The folder of labels that a run in Spark writes in place of labels.csv."""
+CHECKPOINT = "checkpoint.npz"
+"""Where a run keeps its rounds until its files are written."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a run has written.
+
+    Attributes
+    ----------
+    folder : Path
+    files : tuple of str
+        The names of the files, in the order in which people look for them.
+    notes : tuple of str
+        What could not be written, and why.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.folder}/{', '.join(self.files)}"
+
+
+def write_run(
+    run: "Run", out: Path, *, report: bool = True, charts: Path | None = None, progress: Progress = QUIET
+) -> Written:
+    """Write the files of a run into a folder, and its charts into another."""
+    files = RUN_FILES if run.options.audit is None else AUDIT_FILES
+    check_out(out, (*files, SPARK_LABELS), run.options.files.values())
+    prepare(run, report=report or charts is not None, progress=progress)
+    with progress.waiting(f"writing {out}"), OutputFolder(out) as folder:
+        if run.options.audit is None:
+            folder.forget(CHECKPOINT)
+        notes = fill(run, folder, report=report)
+    if charts is not None:
+        with progress.waiting(f"drawing charts in {charts}"):
+            draw_charts(run.story, charts)
+    return Written(out, tuple(name for name in files if name in folder.names), notes)
+
+
+def prepare(run: "Run", *, report: bool = True, progress: Progress = QUIET) -> None:
+    """Compute what the files hold, so that a folder is opened only once all of it is there."""
+    run.summary  # noqa: B018 - computed here, and kept
+    if run.compares_groups:
+        with progress.waiting("auditing the workers" if run.options.audit is None else "auditing the crowd"):
+            run.audit if report or run.options.audit is not None else run.workers  # noqa: B018
+    if report:
+        with progress.waiting("preparing the report"):
+            run.story  # noqa: B018
+
+
+def fill(
+    run: "Run", folder: OutputFolder, *, report: bool = True, places: Mapping[str, Path] | None = None
+) -> tuple[str, ...]:
+    """Write the files of a run into an open folder; return what could not be written.
+
+    Parameters
+    ----------
+    places : mapping, optional
+        Where votes and tasks are now, if not yet where the options say.
+    """
+    write = _aggregate_files if run.options.audit is None else _audit_files
+    folder.forget(*(RUN_FILES if run.options.audit is None else AUDIT_FILES))
+    notes = write(run, folder)
+    proof = evidence_of(run, places)
+    if report:
+        folder.write_text(PAGE, page_of(run, proof))
+    files = RUN_FILES if run.options.audit is None else AUDIT_FILES
+    hashes = {name: value for name, value in folder.hashes().items() if name in files}
+    folder.write_json(EVIDENCE, {**proof, "outputs": hashes})
+    return notes
+
+
+def _aggregate_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
+    result = run.result
+    folder.forget(SPARK_LABELS)
+    why = None if result is None else Reasons(result).columns
+    labels = None if result is None else run.labels
+    folder.write_csv("labels.csv", label_tables(run.votes, run.posterior, labels, why))
+    people = workers_table(run.votes, run.labels)
+    folder.write_csv("workers.csv", people if run.workers is None else _joined(people, audited_workers(run.workers)))
+    folder.write_json("summary.json", run.summary.to_dict())
+    notes: tuple[str, ...] = ()
+    try:
+        for file, content in model_files(run.model).items():
+            folder.write_bytes(file, content)
+    except InputError as error:
+        notes = (f"the model is not saved, so it cannot label new tasks: {error}",)
+    if result is not None:
+        folder.write_text("rule.json", result.rule.to_json() + "\n")
+        folder.write_json("certificate.json", result.certificate.to_dict())
+    return notes
+
+
+def _audit_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
+    assert run.audit is not None and run.options.audit is not None  # noqa: S101, PT018 - checked by fit
+    confidence = run.options.audit.confidence
+    folder.write_csv("workers.csv", audited_workers(run.audit.workers))
+    folder.write_csv("groups.csv", groups_table(run.votes, run.posterior, run.truth, confidence))
+    folder.write_json("audit.json", audit_dict(run.audit))
+    return ()
+
+
+def evidence_of(run: "Run", places: Mapping[str, Path] | None = None) -> dict[str, Any]:
+    """Return the evidence of a run but for the hashes of its outputs."""
+    options = run.options
+    certificate = None if run.certificate is None else run.certificate.to_dict()
+    proof = evidence(options.command, options.to_dict(), places or options.files, certificate)
+    for role, given in proof["inputs"].items():
+        given["path"] = str(options.files[role])
+    proof["inputs"] |= run.in_memory
+    return proof
+
+
+def page_of(run: "Run", proof: Mapping[str, Any]) -> str:
+    """Return the page of a run."""
+    summary = run.summary
+    rounds = "" if summary.rounds is None else f" in {summary.rounds} rounds"
+    rounds += " (NOT converged: the rounds ran out)" if summary.converged is False else ""
+    versions = [("faircrowd", proof["version"]), ("Python", proof["python"]), *proof["libraries"].items()]
+    hashes = [
+        (f"SHA-256 of {Path(given['path']).name if 'path' in given else role}", given["sha256"])
+        for role, given in proof["inputs"].items()
+    ]
+    facts = {
+        "method": summary.method,
+        "rounds": rounds,
+        "notes": [line[0].upper() + line[1:] for line in (*run.votes.notes(), *summary.notes())],
+        "command": run.options.how_to_repeat(),
+        "versions": [*((name, value) for name, value in versions if value), *hashes],
+    }
+    return render_page(run.story, facts)
+
+
+def write_page(run: "Run", path: Path) -> None:
+    """Write the page of a run alone."""
+    page = page_of(run, evidence_of(run))
+    with OutputFolder(path.parent) as folder:
+        folder.write_text(path.name, page)
+
+
+def draw_charts(story: Mapping[str, Any], out: Path) -> None:
+    """Draw the charts of a story as PNG and SVG."""
+    with OutputFolder(out) as folder:
+        for title, chart in story.get("charts", {}).items():
+            for file, content in images(title, chart).items():
+                folder.write_bytes(file, content)
+
+
+def check_out(out: Path, names: Iterable[str], inputs: Iterable[Path | None]) -> None:
+    """Raise if an output would replace an input, or a folder that contains one."""
+    names = tuple(names)
+    for given in inputs:
+        for name in names:
+            target = out / name
+            if given is None or not (target.exists() and given.exists()):
+                continue
+            if os.path.samefile(target, given) or target.resolve() in given.resolve().parents:
+                raise OptionError(f"Results in {out} would overwrite the input {given}; choose another place.")
+
+
+def _joined(people: pa.Table, audited: pa.Table) -> pa.Table:
+    """Add the columns of an audit that a table of workers does not have."""
+    for name in audited.column_names:
+        if name not in people.column_names:
+            people = people.append_column(name, audited[name])
+    return people
