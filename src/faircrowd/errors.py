@@ -11,6 +11,7 @@
 
     FaircrowdWarning (UserWarning)
     ├── DataWarning                      rows were set aside; how many and why
+    │   └── LeftoverWarning                  folders of a killed run were removed
     └── ConvergenceWarning               the rounds ran out before the model converged
 
 A message states what was found, where, and what to do about it, on one line. It calls parameters by their Python names;
@@ -26,6 +27,7 @@ __all__ = [
     "FaircrowdWarning",
     "FileError",
     "InputError",
+    "LeftoverWarning",
     "MissingColumnError",
     "NotFittedError",
     "OptionError",
@@ -85,3 +87,7 @@ class DataWarning(FaircrowdWarning):
 
 class ConvergenceWarning(FaircrowdWarning):
     """The rounds ran out before the model converged."""
+
+
+class LeftoverWarning(DataWarning):
+    """Folders that a killed run had left on disk were removed."""

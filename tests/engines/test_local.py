@@ -21,10 +21,10 @@ VOTES = read_votes(simulated(n_tasks=80, seed=5).votes)
 
 def cut(at: list[int]) -> LocalEngine:
     engine = LocalEngine(VOTES)
-    (whole,) = engine.blocks
+    (block,) = engine.blocks
     edges = [0, *sorted(at), VOTES.n_tasks]
     engine.blocks = [
-        Block(a, whole.offsets[a : b + 1], whole.worker, whole.label, whole.group[a:b], whole.gold[a:b])
+        Block(a, block.offsets[a : b + 1], block.worker, block.label, block.group[a:b], block.gold[a:b])
         for a, b in pairwise(edges)
     ]
     engine.threads = 2
@@ -39,15 +39,15 @@ def test_any_cut_gives_the_same_bits(at: list[int]) -> None:
     errors = np.log(rng.dirichlet(np.ones(n_classes), size=VOTES.n_workers * n_classes))
     priors = np.log(rng.dirichlet(np.ones(n_classes), size=1))
     token = classes_token(n_classes)
-    whole, parts = LocalEngine(VOTES), cut(at)
+    at_once, parts = LocalEngine(VOTES), cut(at)
     for a, b in zip(
-        whole.reduce(expected_counts, token, errors, priors, 2.0**50, 2.0**50),
+        at_once.reduce(expected_counts, token, errors, priors, 2.0**50, 2.0**50),
         parts.reduce(expected_counts, token, errors, priors, 2.0**50, 2.0**50),
         strict=True,
     ):
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(
-        whole.emit(joint_scores, token, errors, priors), parts.emit(joint_scores, token, errors, priors)
+        at_once.emit(joint_scores, token, errors, priors), parts.emit(joint_scores, token, errors, priors)
     )
 
 

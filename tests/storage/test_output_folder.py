@@ -1,4 +1,4 @@
-"""Output files: whole or not at all, safe in a spreadsheet, and saying what the model said."""
+"""Output files: all or none, safe in a spreadsheet, with the labels and numbers of the model."""
 
 import csv
 import errno
@@ -275,10 +275,10 @@ def test_labels_in_pieces_are_the_same_bytes(piece: int, tmp_path: Path) -> None
     model, result = fair.estimator_, fair._fitted()
     given = model.votes_, model.posterior_, result.solved.labels, Reasons(result).columns
     with OutputFolder(tmp_path) as folder:
-        folder.write_csv("whole.csv", pa.concat_tables(label_tables(*given)))
+        folder.write_csv("at_once.csv", pa.concat_tables(label_tables(*given)))
         folder.write_csv("pieces.csv", label_tables(*given, piece))
-    assert (tmp_path / "whole.csv").read_bytes() == (tmp_path / "pieces.csv").read_bytes()
-    assert len(pd.read_csv(tmp_path / "whole.csv")) == 500
+    assert (tmp_path / "at_once.csv").read_bytes() == (tmp_path / "pieces.csv").read_bytes()
+    assert len(pd.read_csv(tmp_path / "at_once.csv")) == 500
 
 
 def test_several_attributes_are_one_group() -> None:

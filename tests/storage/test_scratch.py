@@ -16,7 +16,7 @@ import pytest
 
 from faircrowd.storage.scratch import Scratch, remove_left
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders are told apart by user and lock")
+pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders are distinguished by user and lock")
 
 HOLD = """
 import sys, time
@@ -34,7 +34,7 @@ def held(place: Path) -> tuple[subprocess.Popen[str], Path]:
     return process, Path(process.stdout.readline().strip())
 
 
-def test_what_a_killed_process_left_goes(tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     process, path = held(tmp_path)
     with process:
         assert f"-{process.pid}-" in path.name
@@ -177,5 +177,5 @@ def test_a_killed_stream_is_cleared_up_by_the_next(tmp_path: Path) -> None:
     assert not list(place.glob("faircrowd-*"))
     (place / "faircrowd-4194305-1-abcdefgh").mkdir()
     os.utime(place / "faircrowd-4194305-1-abcdefgh", (0, 0))
-    told = subprocess.run([*command, "--json"], env=environment, capture_output=True, text=True, check=True)
-    assert any("killed run" in note for note in json.loads(told.stdout)["notes"])
+    printed = subprocess.run([*command, "--json"], env=environment, capture_output=True, text=True, check=True)
+    assert any("killed run" in note for note in json.loads(printed.stdout)["notes"])

@@ -208,7 +208,7 @@ GOLD: dict[str, tuple[list[Any], Any, list[Any], list[int]]] = {
     "bools as text": ([True, False, True, False], {1: "True", 2: "False"}, [False, True], [1, 0, -1]),
     "bools as lower text": ([True, False, True, False], {1: "true"}, [False, True], [1, -1, -1]),
     "text as bools": (["True", "False"] * 2, {1: True, 2: False}, ["False", "True"], [1, 0, -1]),
-    "said twice": (list("xyxy"), pd.DataFrame({"task": [1, 1], "label": ["y", "y"]}), ["x", "y"], [1, -1, -1]),
+    "given twice": (list("xyxy"), pd.DataFrame({"task": [1, 1], "label": ["y", "y"]}), ["x", "y"], [1, -1, -1]),
 }
 
 
@@ -220,7 +220,7 @@ def test_gold_codes(name: str) -> None:
     assert table.classes.to_list() == classes
     assert gold.tolist() == codes
     values = table.classes.to_list()
-    assert [values[code] for code in table.label] == labels  # the votes still say what they said
+    assert [values[code] for code in table.label] == labels  # the votes still stand for the same labels
 
 
 def test_gold_pairs_keep_every_pair() -> None:

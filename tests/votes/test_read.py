@@ -415,8 +415,8 @@ def test_every_row_is_accounted_for(frame: pd.DataFrame, policy: str) -> None:
     assert report.rows_read == len(frame)
     assert table.n_votes + report.rows_aside == report.rows_read
     assert bool(report.lines()) == bool(report.rows_aside or report.rows_repeated)
-    whole = frame[~frame.isna().any(axis=1)]
-    kept = list(zip(*(whole[name] for name in frame), strict=True))
+    complete = frame[~frame.isna().any(axis=1)]
+    kept = list(zip(*(complete[name] for name in frame), strict=True))
     if policy != "all":
         pairs: dict[Any, Any] = {}
         for task, worker, label in kept if policy == "last" else kept[::-1]:
@@ -425,7 +425,7 @@ def test_every_row_is_accounted_for(frame: pd.DataFrame, policy: str) -> None:
     else:
         expected = Counter(tuple(map(typed, row)) for row in kept)
     assert Counter(tuple(map(typed, row)) for row in rows_of(table)) == expected
-    gone = {typed(task) for task in frame["task"].dropna()} - {typed(task) for task in whole["task"]}
+    gone = {typed(task) for task in frame["task"].dropna()} - {typed(task) for task in complete["task"]}
     assert {typed(task) for task in report.tasks_without_votes} == gone
 
 

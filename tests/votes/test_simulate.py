@@ -1,4 +1,4 @@
-"""Simulated crowds follow the law they were asked to follow."""
+"""Simulated crowds follow the distributions they were asked to follow."""
 
 import math
 from typing import Any
@@ -31,7 +31,7 @@ DEFAULTS = {
     "class_shares": ((0.6, 0.4), (0.4, 0.6)),
     "skill_ranges": ((0.5, 1.0), (0.6, 1.0)),
 }
-# A share among n draws lies within 5 standard errors of its law but for one seed in a million; the seeds are fixed.
+# A share among n draws is within 5 standard errors of its probability but for one seed in a million; seeds are fixed.
 ERRORS = 5.0
 
 
@@ -52,9 +52,9 @@ def test_shares_of_groups_and_classes(drawn: tuple[dict[str, Any], SimulatedCrow
     classes = np.broadcast_to(np.atleast_2d(asked["class_shares"]), (n_groups, np.shape(asked["class_shares"])[-1]))
     for a, share in enumerate(asked["group_shares"]):
         assert (group == a).mean() == pytest.approx(share, abs=tolerance(share, len(group)))
-        for k, law in enumerate(classes[a]):
+        for k, probability in enumerate(classes[a]):
             inside = truth[group == a]
-            assert (inside == k).mean() == pytest.approx(law, abs=tolerance(law, len(inside)))
+            assert (inside == k).mean() == pytest.approx(probability, abs=tolerance(probability, len(inside)))
 
 
 def test_votes_are_right_with_the_skill_of_their_worker(drawn: tuple[dict[str, Any], SimulatedCrowd]) -> None:
@@ -163,7 +163,7 @@ def test_certain_laws() -> None:
             {"class_shares": ((0.5, 0.5),) * 3},
             r"class_shares needs one row, or one for each of the 2 groups; .* \(3, 2\)",
         ),
-        ({"class_shares": ((0.5, 0.5), (0.5,))}, "class_shares must be numbers, a row a group"),
+        ({"class_shares": ((0.5, 0.5), (0.5,))}, "class_shares must be numbers, one row per group"),
         ({"class_shares": (0.5, 0.6)}, "class_shares must be probabilities"),
         ({"skill_ranges": (0.5,)}, "skill_ranges needs a pair"),
         ({"skill_ranges": (0.9, 0.5)}, "skill_ranges needs a pair"),

@@ -3,14 +3,15 @@
 import io
 import signal
 import sys
-from typing import Any
+
+from faircrowd.storage.written import forget_written, written_folders
 
 __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and exit with its code."""
-    _written().clear()
+    forget_written()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character shows its number
             stream.reconfigure(errors="backslashreplace")
@@ -24,13 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write("faircrowd: the command line needs more packages: pip install 'faircrowd[app]'\n")
         sys.exit(2)
     except KeyboardInterrupt:
-        done = _written()
-        what = "the files in " + ", ".join(dict.fromkeys(map(str, done))) if done else "no results"
+        done = written_folders()
+        what = "the files in " + ", ".join(map(str, done)) if done else "no results"
         sys.stderr.write(f"faircrowd: interrupted; {what} were written.\n")
         sys.exit(128 + signal.SIGINT)
-
-
-def _written() -> list[Any]:
-    """Return the folders that got their files; the module that knows is heavy, and may not have been needed yet."""
-    found: list[Any] = getattr(sys.modules.get("faircrowd.storage.output_folder"), "written", [])
-    return found

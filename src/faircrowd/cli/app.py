@@ -21,7 +21,7 @@ from faircrowd.cli.plan import plan
 from faircrowd.cli.reproduce import reproduce
 from faircrowd.cli.verify import verify
 from faircrowd.cli.wording import spoken
-from faircrowd.errors import DataWarning, FaircrowdError, OptionError
+from faircrowd.errors import FaircrowdError, LeftoverWarning, OptionError
 
 __all__ = ["app", "run"]
 
@@ -69,7 +69,7 @@ def run(arguments: list[str]) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            warnings.filterwarnings("always", "removed .* killed run", DataWarning)
+            warnings.simplefilter("always", LeftoverWarning)
             warnings.showwarning = _tell
             code = app(arguments or ["--help"], standalone_mode=False)
     except FaircrowdError as error:

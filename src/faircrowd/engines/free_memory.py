@@ -1,4 +1,4 @@
-"""How much memory new work can take: what the system has, what a container may use, what a limit allows."""
+"""How much memory new work can take: what the system has, what a container may use, and what a limit allows."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,8 @@ from pathlib import Path
 
 __all__ = ["free_memory"]
 
-_UNKNOWN = 4 << 30
+_ASSUMED = 4 << 30
+"""Bytes that are taken for free where the system does not say."""
 
 
 def free_memory(root: str = "/") -> int:
@@ -16,7 +17,7 @@ def free_memory(root: str = "/") -> int:
     Parameters
     ----------
     root : str, default="/"
-        Where ``proc`` and ``sys`` lie.
+        The folder that holds ``proc`` and ``sys``.
     """
     rooms: list[int] = []
     for find in (_of_system, _of_control_groups, _of_address_space):
@@ -28,7 +29,7 @@ def free_memory(root: str = "/") -> int:
         try:
             rooms = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2]
         except (AttributeError, ValueError, OSError):
-            rooms = [_UNKNOWN]
+            rooms = [_ASSUMED]
     return max(min(rooms), 0)
 
 
@@ -38,7 +39,7 @@ def _of_system(root: Path) -> Iterator[int]:
 
 
 def _of_control_groups(root: Path) -> Iterator[int]:
-    """Yield the room in the groups of this process and in those around them, of both versions of control groups."""
+    """Yield what is free in the control groups (of both versions) of this process, and in those that contain them."""
     try:
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -61,7 +62,7 @@ def _of_control_groups(root: Path) -> Iterator[int]:
 
 
 def _given_back(path: Path, cached: str) -> int:
-    """Return the bytes of files that nobody has used lately: they are given back when memory is asked for."""
+    """Return the bytes of files that nobody has used lately: the system frees them when memory is needed."""
     try:
         rows = [row.split() for row in path.read_text(encoding="ascii").splitlines()]
         return next(int(size) for name, size in rows if name == cached)
@@ -70,7 +71,7 @@ def _given_back(path: Path, cached: str) -> int:
 
 
 def _of_address_space(root: Path) -> Iterator[int]:
-    """Yield what ``ulimit -v`` leaves."""
+    """Yield what ``ulimit -v`` leaves free."""
     import resource
 
     most, _ = resource.getrlimit(resource.RLIMIT_AS)

@@ -1,4 +1,4 @@
-"""Votes in memory, cut into blocks of whole tasks that threads work on."""
+"""Votes in memory, split into blocks of tasks that threads work on."""
 
 import os
 from collections import deque
@@ -54,9 +54,9 @@ class Block(NamedTuple):
 class LocalEngine:
     """Run kernels over the votes of a table.
 
-    A kernel is a pure function of a block of whole tasks and of parameters. The cut into blocks depends on
-    the votes alone, never on the number of threads, and sums are made in the order of the blocks: results are
-    the same for any number of threads.
+    A kernel is a pure function of a block (all votes of some tasks) and of parameters. The blocks depend on the votes
+    only, never on the number of threads, and sums are made in the order of the blocks: results are the same for
+    any number of threads.
 
     Parameters
     ----------

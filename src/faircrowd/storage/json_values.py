@@ -1,4 +1,4 @@
-"""Ids and labels as JSON can hold them, and back: the same values, of the same types."""
+"""Ids and labels as JSON can hold them, and back to the same values of the same types."""
 
 import datetime
 import math
@@ -32,7 +32,7 @@ def from_plain(values: Iterable[Any]) -> list[Any]:
 
 def _to_plain(value: Any) -> Any:
     kind = type(value)
-    if kind is float and math.isinf(value):  # JSON knows no infinity
+    if kind is float and math.isinf(value):  # JSON has no infinity
         return {"float": str(value)}
     if kind in (str, bool, int, float):
         return value
@@ -45,7 +45,7 @@ def _to_plain(value: Any) -> Any:
     raise InputError(f"Values of type {kind.__name__}, such as {value!r}, cannot be saved; use texts or numbers.")
 
 
-def _from_plain(value: Any) -> Any:
+def _from_plain(value: object) -> Any:
     if isinstance(value, list):
         return tuple(from_plain(value))
     if isinstance(value, dict):
@@ -54,5 +54,5 @@ def _from_plain(value: Any) -> Any:
             return float(text)
         return bytes.fromhex(text) if kind == "bytes" else _TIMES[kind].fromisoformat(text)
     if value is None or value != value:
-        raise ValueError(f"{value} is no id and no label")
+        raise ValueError(f"{value} is neither an id nor a label")
     return value

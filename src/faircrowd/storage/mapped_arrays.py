@@ -1,4 +1,4 @@
-"""Arrays that are files mapped into memory: how to let go of what was read of them."""
+"""Arrays that are files mapped into memory: how to release what was read of them."""
 
 import mmap
 from typing import Any
@@ -10,9 +10,9 @@ __all__ = ["release"]
 
 
 def release(*arrays: NDArray[Any]) -> None:
-    """Give the pages of mapped arrays back to the system; to be read again, they come from the file.
+    """Give the pages of mapped arrays back to the system; when they are read again, they come from the file.
 
-    Other arrays are left alone, and so are maps that can be written: what was written there need not be in the file.
+    Other arrays are left alone, and so are maps that can be written: what was written there may not be in the file yet.
     """
     if not hasattr(mmap, "MADV_DONTNEED"):  # no such advice on this system
         return

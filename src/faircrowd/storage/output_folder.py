@@ -1,4 +1,4 @@
-"""Output files: whole or not at all, and safe to open in a spreadsheet."""
+"""Output files: all of them or none, and safe to open in a spreadsheet."""
 
 import contextlib
 import errno
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,11 +19,10 @@ from faircrowd._checks import check_path, few
 from faircrowd.errors import FileError
 from faircrowd.storage.publish import publish
 from faircrowd.storage.scratch import HIDDEN, Scratch, clear_left, uninterrupted
+from faircrowd.storage.written import record_written
 
-__all__ = ["OutputFolder", "written"]
+__all__ = ["OutputFolder"]
 
-written: list[Path] = []
-"""Folders that have got their files in this process, for whoever must say so when it is interrupted."""
 _FORMULA = r"^[=+\-@\t\r\n]"
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
@@ -32,7 +31,8 @@ class OutputFolder:
     """Write several files into a folder; they appear together at the end, or, after an error, not at all.
 
     A process that is killed leaves the old files or the new ones (see :func:`faircrowd.storage.publish.publish`), and
-    perhaps a folder that begins with ``.faircrowd-``, in this folder or beside it; the next run removes it and warns.
+    perhaps a folder whose name begins with ``.faircrowd-``, in this folder or next to it; the next run removes it and
+    warns.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class OutputFolder:
             if path.is_file() and (self.path / name).is_dir():
                 raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
         publish(self._files, self.path, self._pending, self._stale, HIDDEN)
-        written.append(self.path)
+        record_written(self.path)
 
     def _remove_made(self) -> None:
         for folder in self._made:
@@ -104,15 +104,15 @@ class OutputFolder:
                 folder.rmdir()
 
     def _failed(self, error: OSError) -> FileError:
-        why = re.sub(r"^.*\[errno \d+\] ", "", error.strerror or str(error), flags=re.DOTALL)  # as Arrow has it
+        why = re.sub(r"^.*\[errno \d+\] ", "", error.strerror or str(error), flags=re.DOTALL)  # as Arrow words it
         return FileError(f"{self.path} cannot be written: {why}.")
 
     def forget(self, *names: str) -> None:
         """Remove these files and folders of an older run when the new ones appear, unless they are among them."""
         self._stale.update(names)
 
-    def write_json(self, name: str, value: Any) -> None:
-        """Write a value as JSON; a small one on one line."""
+    def write_json(self, name: str, value: object) -> None:
+        """Write a value as JSON, on one line if it is short."""
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         if len(text) > 100:
             text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
@@ -127,11 +127,11 @@ class OutputFolder:
         self._new(name).write_bytes(content)
 
     def write_csv(self, name: str, tables: pa.Table | Iterable[pa.Table]) -> None:
-        """Write a table as CSV, or several of the same columns as one, each when its turn comes.
+        """Write a table as CSV, or several tables with the same columns as one file, one after the other.
 
         A text that a spreadsheet would run as a formula gets a leading apostrophe.
         """
-        writer: Any = None
+        writer: pa.csv.CSVWriter | None = None
         path = self._new(name)
         try:
             for table in [tables] if isinstance(tables, pa.Table) else tables:
@@ -144,9 +144,9 @@ class OutputFolder:
                 writer.close()
 
     def new_folder(self, name: str) -> Path:
-        """Return where someone else is to write a folder; it appears with the files, in place of an old one.
+        """Return the path where another process is to write a folder, which appears with the files.
 
-        Executors of Spark may be of another user: they may pass through the folder where all waits.
+        Executors of Spark may belong to another user, so others may enter the folder where all files wait.
         """
         assert self._scratch is not None  # noqa: S101 - the folder is open
         self._scratch.path.chmod(0o711)
@@ -158,7 +158,7 @@ class OutputFolder:
         return list(self._pending)
 
     def waiting(self, name: str) -> Path:
-        """Return where a file that was written lies until all appear."""
+        """Return the path of a file that was written, until all files appear."""
         return self._pending[name]
 
     def hashes(self) -> dict[str, str]:
@@ -171,7 +171,7 @@ class OutputFolder:
 
     def _new(self, name: str) -> Path:
         if Path(name).name != name or name in ("", ".."):
-            raise FileError(f"{few([name])} is no name for a file in {self.path}.")
+            raise FileError(f"{few([name])} is not a valid name for a file in {self.path}.")
         self._pending[name] = self._files / name
         return self._pending[name]
 
@@ -181,7 +181,7 @@ def _safe(table: pa.Table) -> pa.Table:
     return pa.table([_neutralised(column) for column in table.columns], names=names)
 
 
-def _neutralised(column: Any) -> Any:
+def _neutralised(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
     risky = pc.and_not(pc.match_substring_regex(column, _FORMULA), pc.match_substring_regex(column, _NUMBER))

@@ -1,4 +1,4 @@
-"""What waits takes its place: all at one moment where the system can, else one by one and undone on failure."""
+"""Finished files take their place: all at one moment where the system can, else one by one and undone on failure."""
 
 import ctypes
 import os
@@ -11,30 +11,30 @@ from faircrowd.storage.scratch import Scratch
 
 __all__ = ["publish"]
 
-_HERE = -100  # AT_FDCWD
-_EXCHANGE = 2  # RENAME_EXCHANGE
+_AT_CURRENT_FOLDER = -100  # AT_FDCWD
+_RENAME_EXCHANGE = 2
 
 
 def publish(files: Path, out: Path, names: Iterable[str], stale: Iterable[str], prefix: str) -> None:
-    """Move files and folders into a folder, and remove others of it.
+    """Move files and folders into a folder, and remove others from it.
 
-    On Linux the folder as a whole is exchanged for one with what is new, so that whoever looks, and whenever the
-    process is killed, finds all that is old or all that is new. Other files of the folder are in both, as links. A
-    folder cannot be in two places, so this cannot be done where there are others than those replaced or removed: they
-    stay where they are, and what is new is moved one by one. Nor can it be done where the folder is the current one or
-    a mount, or where the one above it cannot be written.
+    On Linux the folder is exchanged for a new folder in one step, so that anyone who looks, also after the process was
+    killed, finds only the old files or only the new ones. Other files of the folder are in both, as links. A folder
+    cannot be linked, so this is not possible where there are folders other than those replaced or removed: these stay
+    where they are, and the new files are moved one by one. Nor is it possible where the folder is the current one or a
+    mount, or where its parent cannot be written.
 
     Parameters
     ----------
     files : Path
-        The folder where they wait, in a ``Scratch`` in ``out``.
+        The folder of the new files, in a ``Scratch`` in ``out``.
     out : Path
     names : iterable of str
         The files and folders to move.
     stale : iterable of str
-        Those to remove, if they are there.
+        The files and folders to remove, if they exist.
     prefix : str
-        How folders of a process begin.
+        How the names of folders of a process begin.
     """
     place, names = out.resolve(), list(names)
     for name in names:
@@ -47,7 +47,7 @@ def publish(files: Path, out: Path, names: Iterable[str], stale: Iterable[str], 
 
 
 def _exchanged(files: Path, place: Path, changed: set[str], prefix: str) -> bool:
-    """Exchange a folder for one with the new files and all other files of it; False if that cannot be."""
+    """Exchange a folder for one with the new files and all its other files; False if that is not possible."""
     here = Path.cwd()
     if here == place or place in here.parents:
         return False
@@ -69,7 +69,7 @@ def _exchanged(files: Path, place: Path, changed: set[str], prefix: str) -> bool
             os.rename(new, files)
             return False
         with suppress(OSError):
-            for name in os.listdir(new):  # what others have put there since
+            for name in os.listdir(new):  # what others have put there in the meantime
                 if name not in seen and name != files.parent.name and not os.path.lexists(place / name):
                     os.rename(new / name, place / name)
     except OSError:
@@ -81,13 +81,16 @@ def _exchanged(files: Path, place: Path, changed: set[str], prefix: str) -> bool
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Let two folders take each other's name at one moment; False where the system cannot."""
+    """Exchange the names of two folders in one step; False where the system cannot."""
     rename = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
-    return rename is not None and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0
+    return (
+        rename is not None
+        and rename(_AT_CURRENT_FOLDER, os.fsencode(one), _AT_CURRENT_FOLDER, os.fsencode(other), _RENAME_EXCHANGE) == 0
+    )
 
 
 def _move(files: Path, place: Path, names: list[str], gone: list[str]) -> None:
-    """Move what is new one by one; after an error all that is old is back."""
+    """Move the new files one by one; after an error the old ones are restored."""
     old, placed = files.parent / "old", list[str]()
     old.mkdir()
     try:
@@ -106,7 +109,8 @@ def _move(files: Path, place: Path, names: list[str], gone: list[str]) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file, or all in a folder, is on the disk: one that is full may say so only now."""
+    """Wait until a file, or all files in a folder, are on the disk: a full disk may be reported only now."""
     for file in [path] if path.is_file() else filter(Path.is_file, path.rglob("*")):
-        with file.open("rb" if os.name == "posix" else "rb+") as stream:  # executors may have written it, as others
+        # Another user, that of Spark's executors, may have written it: then it can only be read.
+        with file.open("rb" if os.name == "posix" else "rb+") as stream:
             os.fsync(stream.fileno())

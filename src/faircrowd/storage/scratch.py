@@ -1,4 +1,4 @@
-"""Folders of one process, found and removed by a later one if that process was killed."""
+"""Temporary folders of a process; a later process finds and removes them if that one was killed."""
 
 import os
 import re
@@ -14,16 +14,16 @@ from pathlib import Path
 from types import FrameType
 
 from faircrowd._checks import warn
-from faircrowd.errors import DataWarning
+from faircrowd.errors import LeftoverWarning
 
 __all__ = ["HIDDEN", "Scratch", "clear_left", "remove_left", "uninterrupted"]
 
 HIDDEN = ".faircrowd-"
-"""How a folder among the user's files begins."""
+"""How the name of a temporary folder among the user's files begins."""
 _PREFIX = "faircrowd-"
 _LOCK = ".lock"
-_NEW = 60
-"""For so many seconds after its last change, a folder without a lock may be one that is made, or removed, right now."""
+_SECONDS_WITHOUT_LOCK = 60
+"""A folder without a lock that changed less than this ago may be one that is being made or removed right now."""
 
 
 class Scratch:
@@ -34,6 +34,7 @@ class Scratch:
     where : path, optional
         The folder to make it in; by default where the system has temporary files.
     prefix : str
+        How its name begins.
     """
 
     def __init__(self, where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> None:
@@ -42,7 +43,7 @@ class Scratch:
             with uninterrupted():
                 self.path = Path(tempfile.mkdtemp(prefix=f"{prefix}{process}-{_started(process) or 0}-", dir=where))
                 self._held = (self.path, _locked(self.path / _LOCK, os.O_CREAT), process)
-                # A Ctrl-C that comes before someone holds this object, or removes the folder, leaves nothing either.
+                # So that a Ctrl-C before anyone holds this object, or removes the folder, leaves nothing either.
                 self._end = weakref.finalize(self, _remove_at_end, *self._held)
         except BaseException:
             if hasattr(self, "_end"):
@@ -50,14 +51,14 @@ class Scratch:
             raise
 
     def remove(self, *, at_end: bool = False) -> None:
-        """Remove the folder and all that is in it; at the end of an object's life nobody could take up a Ctrl-C."""
+        """Remove the folder with its contents; ``at_end`` of an object's life, a Ctrl-C could not be handled."""
         with uninterrupted(drop=at_end):
             if self._end.detach() is not None:
                 _remove(*self._held)
 
 
 def remove_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> str | None:
-    """Remove the folders that killed processes of the same user left; return a line that says so, if there were any."""
+    """Remove the folders that killed processes of the same user left; return a line about it, if there were any."""
     parent = Path(where or tempfile.gettempdir())
     left = [path for path in parent.glob(f"{prefix}*") if _is_left(path, prefix)]
     for path in left:
@@ -71,14 +72,14 @@ def remove_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREF
 def clear_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> None:
     """Remove the folders that killed processes left, and warn if there were any."""
     if (line := remove_left(where, prefix)) is not None:
-        warn(line, DataWarning)
+        warn(line, LeftoverWarning)
 
 
 @contextmanager
 def uninterrupted(*, drop: bool = False) -> Iterator[None]:
-    """Let Ctrl-C wait until the end of the block, or drop it."""
+    """Delay Ctrl-C until the end of the block, or drop it."""
     before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or before is None:  # None: not Python's to take
+    if threading.current_thread() is not threading.main_thread() or before is None:  # None: the handler is not Python's
         yield
         return
     came: list[int] = []
@@ -101,7 +102,7 @@ def _remove_at_end(path: Path, lock: int | None, process: int) -> None:
 
 
 def _remove(path: Path, lock: int | None, process: int) -> None:
-    if os.getpid() != process:  # a fork: the folder is not its own
+    if os.getpid() != process:  # a fork, which does not own the folder
         return
     shutil.rmtree(path, ignore_errors=True)
     if lock is not None:
@@ -116,14 +117,14 @@ def _is_left(path: Path, prefix: str) -> bool:
         facts = path.stat()
         if path.is_symlink() or not path.is_dir() or facts.st_uid != os.getuid():
             return False
-    except OSError:  # another run removes it now
+    except OSError:  # another run is removing it
         return False
     if found[2] != "0" and _started(int(found[1])) == found[2]:
         return False
     # Where the process cannot be seen (another container, another system than Linux), it still holds the lock.
     lock = _locked(path / _LOCK)
     if lock is None:
-        return not (path / _LOCK).exists() and time.time() - facts.st_mtime > _NEW
+        return not (path / _LOCK).exists() and time.time() - facts.st_mtime > _SECONDS_WITHOUT_LOCK
     os.close(lock)
     return True
 
@@ -145,7 +146,7 @@ def _locked(path: Path, flags: int = 0) -> int | None:
 
 
 def _started(process: int) -> str | None:
-    """Return when a process started, in ticks of its system; None if there is none to be seen."""
+    """Return when a process started, in ticks of its system; None if it cannot be seen."""
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -17,45 +17,53 @@ from faircrowd.errors import FileError, InputError
 
 __all__ = ["FAULTS", "parse_json", "read_arrays", "read_json"]
 
-_LARGEST_TEXT = 1 << 30
-_DEEPEST = 50
+_MAX_BYTES = 1 << 30
+_MAX_DEPTH = 50
 FAULTS = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError, TypeError, ValueError),
     *(zipfile.BadZipFile, zlib.error, struct.error),
 )
-"""What is raised on the way by a file that was edited or cut."""
+"""What may be raised while reading a file that was edited or truncated."""
 
 
 def read_json(path: Path, what: str, *, infinite: bool = False) -> Any:
-    """Read a JSON file; ``what`` it should be is for the message.
+    """Read a JSON file.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        What the file should hold, for the message.
+    infinite : bool
+        Whether infinite numbers are allowed.
 
     Raises
     ------
     FileError
         If it cannot be read.
     InputError
-        If it is not JSON, or such as no honest program writes.
+        If it is not JSON, or is larger or deeper than any that faircrowd writes.
     """
     try:
         with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size > _LARGEST_TEXT:
-                raise InputError(f"{path} is no {what} of faircrowd: it is larger than 1 GB.")
+            if os.fstat(file.fileno()).st_size > _MAX_BYTES:
+                raise InputError(f"{path} holds no {what} of faircrowd: it is larger than 1 GB.")
             text = file.read().decode()
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path} is no {what} of faircrowd: it is not JSON.") from None
-    return parse_json(text, f"{path} is no {what} of faircrowd", infinite=infinite)
+        raise InputError(f"{path} holds no {what} of faircrowd: it is not JSON.") from None
+    return parse_json(text, f"{path} holds no {what} of faircrowd", infinite=infinite)
 
 
 def parse_json(text: str, refusal: str, *, infinite: bool = False) -> Any:
-    """Return the value of a JSON text; NaN, too deep lists and, unless allowed, infinite numbers are refused.
+    """Return the value of a JSON text; NaN, lists nested too deeply and, unless allowed, infinite numbers are refused.
 
     Examples
     --------
-    >>> parse_json('{"epsilon": 1e999}', "This is no rule")
+    >>> parse_json('{"epsilon": 1e999}', "This is not a rule")
     Traceback (most recent call last):
-    faircrowd.errors.InputError: This is no rule: 1e999 is not a number that it may hold.
+    faircrowd.errors.InputError: This is not a rule: 1e999 is not a number that it may hold.
     """
 
     def number(written: str) -> float:
@@ -80,13 +88,13 @@ def parse_json(text: str, refusal: str, *, infinite: bool = False) -> Any:
 
 
 def read_arrays(path: Path, what: str, shapes: Mapping[str, tuple[int, ...] | None]) -> dict[str, NDArray[Any]]:
-    """Read arrays of an .npz file: only those named, without pickle, and only as large as they say and may be.
+    """Read arrays of an .npz file: only those named, without pickle, and no larger than stated and allowed.
 
     Parameters
     ----------
     path : Path
     what : str
-        What it should be, for the message.
+        What the file should hold, for the message.
     shapes : dict
         The shape of each array, or None for any.
 
@@ -95,7 +103,7 @@ def read_arrays(path: Path, what: str, shapes: Mapping[str, tuple[int, ...] | No
     FileError
         If the file cannot be read.
     InputError
-        If it is not such a file.
+        If the file is not valid.
     """
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as packed:
@@ -106,7 +114,7 @@ def read_arrays(path: Path, what: str, shapes: Mapping[str, tuple[int, ...] | No
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
     except FAULTS as error:
         why = f"{type(error).__name__}: {str(error)[:200]}"
-        raise InputError(f"{path} is no {what} of faircrowd ({why}).") from None
+        raise InputError(f"{path} holds no {what} of faircrowd ({why}).") from None
 
 
 def _array(packed: zipfile.ZipFile, name: str, shape: tuple[int, ...] | None) -> NDArray[Any]:
@@ -117,13 +125,13 @@ def _array(packed: zipfile.ZipFile, name: str, shape: tuple[int, ...] | None) ->
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         found, in_columns, kind = header(file)
         if kind.kind not in "biufU":
-            raise ValueError(f"{name} holds no numbers")
+            raise ValueError(f"{name} does not hold numbers")
         if shape is not None and found != tuple(shape):
-            raise InputError(f"The arrays are not of one model: {name} has another shape than it should have.")
+            raise InputError(f"The arrays are not of one model: the shape of {name} is wrong.")
         size = math.prod(found) * kind.itemsize
         if min(found, default=0) < 0 or file.tell() + size != member.file_size:
-            raise ValueError(f"{name} is not as long as it says")
-        if shape is None and size > _LARGEST_TEXT:
+            raise ValueError(f"{name} does not have the stated length")
+        if shape is None and size > _MAX_BYTES:
             raise ValueError(f"{name} is too large")
         array = np.empty(found[::-1] if in_columns else found, kind)
         buffer, place = array.reshape(-1).view(np.uint8) if size else array, 0
@@ -132,14 +140,14 @@ def _array(packed: zipfile.ZipFile, name: str, shape: tuple[int, ...] | None) ->
             if not read:
                 raise EOFError(f"{name} ends too soon")
             place += read
-        file.read(1)  # past the end, where the check sum is compared
+        file.read(1)  # past the end, where the checksum is compared
     return np.asarray(array.T) if in_columns else array
 
 
-def _is_deep(value: Any) -> bool:
-    """Say whether lists or objects lie too deep in each other; without recursion."""
+def _is_deep(value: object) -> bool:
+    """Return whether lists or objects are nested too deeply; without recursion."""
     level = [value]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         boxes = [inner for inner in level if isinstance(inner, dict | list)]
         if not boxes:
             return False

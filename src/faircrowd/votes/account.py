@@ -1,4 +1,4 @@
-"""What happened to every row on the way in."""
+"""The account of what happened to every row of a source."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -43,7 +43,7 @@ class VotesReport:
 
     @property
     def rows_aside(self) -> int:
-        """Rows that are not among the votes."""
+        """Number of rows that are not among the votes."""
         repeated = 0 if self.on_duplicate == "all" else self.rows_repeated
         left_out = sum(self.rows_left_out.values())
         return left_out + sum(self.rows_missing.values()) + repeated + self.rows_without_skill

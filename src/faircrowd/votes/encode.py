@@ -1,7 +1,7 @@
 """Columns to integer codes: the one place where values become numbers.
 
-Arrow dictionaries do the work. Integers of a compact range (row numbers, most ids) go through a table of
-the range instead, which is several times as fast and needs no sort; mixed Python objects through a dict.
+Arrow dictionaries do the work. Integers of a compact range (row numbers, most ids) go through a table of the range
+instead, which is several times as fast and needs no sort; Python objects of mixed types through a dict.
 """
 
 from typing import Any
@@ -13,13 +13,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from faircrowd.errors import InputError
-from faircrowd.votes.objects import encode_objects, text_column
-from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
+from faircrowd.votes.lookup import is_missing, plain
+from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
 __all__ = ["encode", "keep_used"]
 
+_MISSING_TEXT_TYPES = {"NoneType", "float", "NAType", "NaTType"}
+"""Types of what may stand for a missing text (a float if it is NaN)."""
 
-def encode(column: Any) -> tuple[Codes, Vocabulary]:
+
+def encode(column: Column) -> tuple[Codes, Vocabulary]:
     """Encode a column.
 
     Parameters
@@ -37,8 +40,8 @@ def encode(column: Any) -> tuple[Codes, Vocabulary]:
     if isinstance(column, np.ndarray):
         if column.dtype.kind not in "biufSUMm":
             objects = column.astype(object, copy=False)
-            texts = text_column(objects)
-            return encode_objects(objects) if texts is None else _encode_arrow(texts)
+            texts = _text_column(objects)
+            return _encode_objects(objects) if texts is None else _encode_arrow(texts)
         column = column.astype(column.dtype.newbyteorder("="), copy=False)
         if column.dtype.kind in "iu" and (coded := _encode_range(column)) is not None:
             return coded
@@ -54,13 +57,13 @@ def encode(column: Any) -> tuple[Codes, Vocabulary]:
     try:
         return _encode_arrow(column)
     except pa.ArrowNotImplementedError:  # a type that Arrow can hold but not sort
-        return encode_objects(as_objects(column.to_pylist()))
+        return _encode_objects(as_objects(column.to_pylist()))
 
 
 def keep_used(codes: Codes, vocabulary: Vocabulary) -> tuple[Codes, Vocabulary, NDArray[np.int64]]:
     """Drop the values that no code uses; also return the dropped positions. Codes of -1 stay."""
     used = np.zeros(len(vocabulary) + 1, dtype=np.bool_)
-    _see(codes, used)  # -1 marks the extra place at the end
+    _mark_used(codes, used)  # -1 marks the extra place at the end
     used = used[:-1]
     if used.all():
         return codes, vocabulary, np.empty(0, dtype=np.int64)
@@ -68,8 +71,21 @@ def keep_used(codes: Codes, vocabulary: Vocabulary) -> tuple[Codes, Vocabulary, 
     return renumbered[codes], vocabulary.take(np.flatnonzero(used)), np.flatnonzero(~used)
 
 
+@numba.njit(cache=True, nogil=True)
+def _mark_used(codes: Codes, used: NDArray[np.bool_]) -> None:
+    """Mark the codes that occur, until all of them have."""
+    left = used.size - 1
+    for i in range(codes.size):
+        if left > 0 and not used[codes[i]]:
+            used[codes[i]] = True
+            left -= codes[i] >= 0
+
+
+# Integers of a compact range
+
+
 def _encode_range(values: NDArray[Any]) -> tuple[Codes, Vocabulary] | None:
-    """Encode integers by a table over their range, if the range is not much longer than the column."""
+    """Encode integers by a table over their range; None if the range is much longer than the column."""
     if values.size == 0:
         return None
     low, high = int(values.min()), int(values.max())
@@ -79,32 +95,22 @@ def _encode_range(values: NDArray[Any]) -> tuple[Codes, Vocabulary] | None:
     if kind == np.uint64:  # below 2**63, by the line above; signed arithmetic stays in integers
         values = values.view(np.int64)
     rank = np.zeros(high - low + 1, dtype=np.int32)
-    _mark(values, low, rank)
+    _mark_present(values, low, rank)
     present = np.flatnonzero(rank) + low
-    _number(rank)
+    _rank_present(rank)
     codes = np.empty(values.size, dtype=np.int32)
-    _map(values, low, rank, codes)
+    _look_up(values, low, rank, codes)
     return codes, Vocabulary(pa.array(present.astype(kind)))
 
 
 @numba.njit(cache=True, nogil=True)
-def _see(codes, used):  # type: ignore[no-untyped-def]
-    """Mark the codes that occur, until all of them have."""
-    left = used.size - 1
-    for i in range(codes.size):
-        if left > 0 and not used[codes[i]]:
-            used[codes[i]] = True
-            left -= codes[i] >= 0
-
-
-@numba.njit(cache=True, nogil=True)
-def _mark(values, low, rank):  # type: ignore[no-untyped-def]
+def _mark_present(values: NDArray[np.int64], low: int, rank: NDArray[np.int32]) -> None:
     for i in range(values.size):
         rank[values[i] - low] = 1
 
 
 @numba.njit(cache=True, nogil=True)
-def _number(rank):  # type: ignore[no-untyped-def]
+def _rank_present(rank: NDArray[np.int32]) -> None:
     count = 0
     for i in range(rank.size):
         present = rank[i]
@@ -113,12 +119,15 @@ def _number(rank):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _map(values, low, rank, codes):  # type: ignore[no-untyped-def]
+def _look_up(values: NDArray[np.int64], low: int, rank: NDArray[np.int32], codes: Codes) -> None:
     for i in range(values.size):
         codes[i] = rank[values[i] - low]
 
 
-def _encode_arrow(column: Any) -> tuple[Codes, Vocabulary]:
+# Arrow
+
+
+def _encode_arrow(column: pa.Array | pa.ChunkedArray) -> tuple[Codes, Vocabulary]:
     if pa.types.is_null(column.type):
         return np.full(len(column), -1, dtype=np.int32), Vocabulary(column.slice(0, 0))
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
@@ -127,13 +136,13 @@ def _encode_arrow(column: Any) -> tuple[Codes, Vocabulary]:
         if isinstance(coded, pa.ChunkedArray):  # no chunk at all
             coded = pa.concat_arrays(coded.chunks) if coded.num_chunks else pa.array([], type=coded.type)
     codes = coded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-    # A dictionary that came with the data may repeat values, hold nulls, or hold values no row has.
+    # A dictionary that came with the data may repeat values, hold nulls, or hold values that no row has.
     inner, vocabulary = _sorted(coded.dictionary)
     codes, vocabulary, _ = keep_used(np.append(inner, np.int32(-1))[codes], vocabulary)
     return codes, vocabulary
 
 
-def _sorted(values: Any) -> tuple[Codes, Vocabulary]:
+def _sorted(values: pa.Array) -> tuple[Codes, Vocabulary]:
     """Sort a dictionary's values; also return the place of each old position in the new order."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
@@ -152,3 +161,60 @@ def _sorted(values: Any) -> tuple[Codes, Vocabulary]:
         return place, Vocabulary(values.filter(pa.array(first)))
     place[order[:n_valid]] = np.arange(n_valid, dtype=np.int32)
     return place, Vocabulary(values)
+
+
+# Python objects
+
+
+def _text_column(column: NDArray[np.object_]) -> pa.Array | None:
+    """Return a column of texts (and missing values) as Arrow; None if it holds anything else."""
+    if not {kind.__name__ for kind in set(map(type, column))} <= {"str", *_MISSING_TEXT_TYPES}:
+        return None
+    try:
+        return pa.array(column, type=pa.large_string(), from_pandas=True)
+    except UnicodeEncodeError as error:
+        raise _not_text(error) from None
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # a float that is a number
+        return None
+
+
+def _encode_objects(column: NDArray[np.object_]) -> tuple[Codes, Vocabulary]:
+    """Encode Python values; values of different types differ: 1, True and "1" are three."""
+    try:
+        found = [None if is_missing(value) else plain(value) for value in column]
+        values = {(type(value), value): value for value in found if value is not None}
+        for kind, value in values:
+            if kind is str:
+                value.encode()
+    except UnicodeEncodeError as error:
+        raise _not_text(error) from None
+    except TypeError as error:
+        raise InputError(f"Ids and labels must be hashable values ({error}).") from None
+    except ValueError:
+        raise InputError("A column holds arrays; ids and labels must be plain values.") from None
+    ordered = _ordered(list(values.values()))
+    place = {(type(value), value): code for code, value in enumerate(ordered)}
+    codes = (-1 if value is None else place[type(value), value] for value in found)
+    vocabulary = Vocabulary.of(ordered) if ordered else Vocabulary(as_objects([]))
+    return np.fromiter(codes, dtype=np.int32, count=len(found)), vocabulary
+
+
+def _not_text(error: UnicodeEncodeError) -> InputError:
+    return InputError(
+        f"A value holds half a character, {error.object[error.start]!r}, which no file can hold; correct the text."
+    )
+
+
+def _ordered(values: list[Any]) -> list[Any]:
+    if len({type(value) for value in values}) == 1 and not isinstance(values[0], frozenset):  # sets: a partial order
+        try:
+            return sorted(values)
+        except TypeError:
+            pass
+    return sorted(values, key=_mixed_order)
+
+
+def _mixed_order(value: object) -> tuple[str, float, str]:
+    number = float(max(-1e300, min(1e300, value))) if isinstance(value, int | float) else 0.0
+    text = str(sorted(map(repr, value))) if isinstance(value, frozenset) else str(value)
+    return type(value).__name__, number, text

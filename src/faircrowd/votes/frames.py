@@ -1,4 +1,4 @@
-"""Data frames on the way in: any frame that narwhals takes."""
+"""Data frames on the way in: any frame that narwhals knows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
@@ -72,7 +72,7 @@ def find_column(role: str, names: Sequence[str], explicit: str | None = None, *,
 
 
 def _hint(role: str, names: Sequence[str], explicit: str | None) -> str:
-    if len(names) == 1 and any(mark in str(names[0]) for mark in ",;|\t"):
+    if len(names) == 1 and any(separator in str(names[0]) for separator in ",;|\t"):
         return " Is the delimiter right?"
     return "" if explicit else f" Name it with {role}=..."
 

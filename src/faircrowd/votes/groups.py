@@ -1,4 +1,4 @@
-"""What is known of tasks besides the votes: sensitive groups, true labels."""
+"""What is known about tasks besides the votes: sensitive groups and true labels."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,21 +6,22 @@ from typing import Any
 import numpy as np
 
 from faircrowd._checks import few
+from faircrowd._types import ByTask, TableLike
 from faircrowd.errors import InputError
 from faircrowd.votes.encode import encode, keep_used
-from faircrowd.votes.facts import find_facts
+from faircrowd.votes.facts import Facts, Table, find_facts
 from faircrowd.votes.table import VoteTable
-from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
+from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
 __all__ = ["attach_groups", "gold_codes", "gold_pairs", "groups_of", "intersect", "truth_codes"]
 
 
 def attach_groups(
     table: VoteTable,
-    sensitive_features: Any,
+    sensitive_features: ByTask,
     *,
-    votes: tuple[Any, str] | None = None,
-    tasks: Any = None,
+    votes: tuple[Table, str] | None = None,
+    tasks: TableLike | None = None,
     delimiter: str | None = None,
 ) -> VoteTable:
     """Give each task of a table its sensitive group.
@@ -30,9 +31,9 @@ def attach_groups(
     sensitive_features
         As in :func:`faircrowd.read_votes`.
     votes : (source, task column), optional
-        Where the votes came from, for groups that stand in a column of theirs.
+        Where the votes came from, for groups that are a column of it.
     tasks : path or frame, optional
-        A table of tasks, for groups that stand in a column of it.
+        A table of tasks, for groups that are a column of it.
 
     Raises
     ------
@@ -44,10 +45,11 @@ def attach_groups(
     return table.with_groups(groups, group)
 
 
-def groups_of(tasks: Vocabulary, sensitive_features: Any) -> tuple[Codes, Vocabulary]:
+def groups_of(tasks: Vocabulary, sensitive_features: ByTask) -> tuple[Codes, Vocabulary]:
     """Return the group of each task, and the groups.
 
-    ``sensitive_features`` is as in :func:`faircrowd.read_votes`, or an array (or list) with a row a task, in order.
+    ``sensitive_features`` is as in :func:`faircrowd.read_votes`, or an array (or list) with one row
+    per task, in order.
     """
     if isinstance(sensitive_features, np.ndarray | list | tuple):
         rows = np.asarray(sensitive_features) if isinstance(sensitive_features, np.ndarray) else sensitive_features
@@ -59,8 +61,8 @@ def groups_of(tasks: Vocabulary, sensitive_features: Any) -> tuple[Codes, Vocabu
     return _align(tasks, *find_facts(sensitive_features, None, None, None))
 
 
-def _align(tasks: Vocabulary, key: Any, columns: Sequence[Any]) -> tuple[Codes, Vocabulary]:
-    """Give each task the group of its key (of its row, if there are no keys)."""
+def _align(tasks: Vocabulary, key: Column | None, columns: Sequence[Column]) -> tuple[Codes, Vocabulary]:
+    """Return the group of each task, by its key (by its row, if there are no keys), and the groups."""
     coded = [encode(column) for column in columns]
     codes, groups = coded[0] if len(coded) == 1 else intersect(coded)
     group = codes
@@ -87,7 +89,7 @@ def _align(tasks: Vocabulary, key: Any, columns: Sequence[Any]) -> tuple[Codes, 
     return group, groups
 
 
-def gold_codes(table: VoteTable, true_labels: Any) -> tuple[VoteTable, Codes]:
+def gold_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[VoteTable, Codes]:
     """Find the known true label of each task.
 
     Returns
@@ -113,7 +115,7 @@ def _refuse_several(table: VoteTable, clash: Codes) -> None:
         raise InputError(f"{several.size:,} tasks have more than one true label: {names}.")
 
 
-def truth_codes(table: VoteTable, true_labels: Any) -> tuple[Codes, list[Any]]:
+def truth_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, list[Any]]:
     """Find the true label of each task, for scoring: the classes stay those of the votes.
 
     Returns
@@ -137,7 +139,7 @@ def truth_codes(table: VoteTable, true_labels: Any) -> tuple[Codes, list[Any]]:
     return truth, truths.some(seen[found[seen] < 0])
 
 
-def gold_pairs(table: VoteTable, true_labels: Any) -> tuple[Codes, Codes, Vocabulary]:
+def gold_pairs(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, Codes, Vocabulary]:
     """Return the (task, label) pairs of true labels for tasks of the table, and the classes that code them."""
     key, (column, *more) = find_facts(true_labels, None, None, None, names=("label", "truth", "true_label"))
     if more:
@@ -148,7 +150,7 @@ def gold_pairs(table: VoteTable, true_labels: Any) -> tuple[Codes, Codes, Vocabu
     place, (codes, truths, _) = place[known], keep_used(codes[known], truths)
     if len(truths) == 0:
         return place, codes, table.classes
-    # A truth by text (from a file) and a class by number are the same class: `code_of` compares their text.
+    # "1" read from a file and the class 1 are the same class: `code_of` compares their text.
     found = table.classes.code_of(truths.values)
     new = truths.take(np.flatnonzero(found < 0)).to_list()
     classes = table.classes
@@ -159,10 +161,10 @@ def gold_pairs(table: VoteTable, true_labels: Any) -> tuple[Codes, Codes, Vocabu
 
 
 def intersect(coded: Sequence[tuple[Codes, Vocabulary]]) -> tuple[Codes, Vocabulary]:
-    """Return the number of each row's tuple of several coded columns, -1 where a part is lacking, and the tuples."""
+    """Return the code of each row's tuple of several coded columns, -1 where a part is missing, and the tuples."""
     stacked = np.stack([codes for codes, _ in coded], axis=1)
     rows, codes = np.unique(stacked, axis=0, return_inverse=True)
-    whole = (rows >= 0).all(axis=1)  # a row that lacks one of the parts has no group
-    parts = [vocabulary.some(rows[whole, j]) for j, (_, vocabulary) in enumerate(coded)]
-    place = np.where(whole, np.cumsum(whole) - 1, -1).astype(np.int32)
+    is_complete = (rows >= 0).all(axis=1)  # a row that lacks one of the parts has no group
+    parts = [vocabulary.some(rows[is_complete, j]) for j, (_, vocabulary) in enumerate(coded)]
+    place = np.where(is_complete, np.cumsum(is_complete) - 1, -1).astype(np.int32)
     return place[codes.reshape(-1)], Vocabulary(as_objects(list(zip(*parts, strict=True))))

@@ -10,7 +10,8 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Grouped", "moved", "places_by_task", "repeated_votes", "sort_inside_tasks", "sort_repeated"]
 
-_SMALL = 32
+_INSERTION_SORT_VOTES = 32
+"""Tasks with at most this many votes are sorted by insertion, others by merging."""
 
 
 class Grouped(NamedTuple):
@@ -21,7 +22,7 @@ class Grouped(NamedTuple):
     label: Codes
 
     def without(self, aside: NDArray[np.bool_]) -> "Grouped":
-        """Return the votes that are not marked; tasks may be left empty."""
+        """Return the votes that are not marked in ``aside``; tasks may be left empty."""
         before = np.concatenate([[0], np.cumsum(aside)])
         return Grouped(self.offsets - before[self.offsets], self.worker[~aside], self.label[~aside])
 
@@ -29,7 +30,7 @@ class Grouped(NamedTuple):
 def places_by_task(task: Codes, n_tasks: int) -> tuple[NDArray[np.int64], Codes]:
     """Return the offsets of the tasks and the place of each row when rows are grouped by task.
 
-    ``task`` is turned into the places: at ten million votes the space counts.
+    ``task`` is overwritten by the places, to save memory.
     """
     offsets = np.zeros(n_tasks + 1, dtype=np.int64)
     _destinations(task, offsets)
@@ -37,7 +38,7 @@ def places_by_task(task: Codes, n_tasks: int) -> tuple[NDArray[np.int64], Codes]
 
 
 def moved(codes: Codes, place: Codes) -> Codes:
-    """Return the codes of the rows at their places."""
+    """Return the codes of rows moved to their places."""
     out = np.empty_like(codes)
     _scatter(place, codes, out)
     return out
@@ -49,7 +50,7 @@ def sort_inside_tasks(grouped: Grouped) -> None:
 
 
 def repeated_votes(grouped: Grouped, *, keep: str) -> NDArray[np.bool_]:
-    """Mark the votes to set aside so that each worker votes once a task.
+    """Mark the votes to set aside so that each worker votes once per task.
 
     Parameters
     ----------
@@ -62,13 +63,13 @@ def repeated_votes(grouped: Grouped, *, keep: str) -> NDArray[np.bool_]:
 
 
 def sort_repeated(grouped: Grouped) -> None:
-    """Order the repeated votes of a worker on a task by label, so that the order of rows leaves no trace."""
+    """Order the repeated votes of a worker on a task by label, so that results do not depend on the order of rows."""
     _sort_equal_workers(grouped.offsets, grouped.worker, grouped.label)
 
 
 @numba.njit(cache=True, nogil=True)
-def _destinations(task, offsets):  # type: ignore[no-untyped-def]
-    """Count the votes a task into ``offsets``; turn ``task`` into each row's place."""
+def _destinations(task: Codes, offsets: NDArray[np.int64]) -> None:
+    """Count the votes of each task into ``offsets``; turn ``task`` into each row's place."""
     for i in range(task.size):
         offsets[task[i] + 1] += 1
     for t in range(offsets.size - 1):
@@ -84,17 +85,17 @@ def _destinations(task, offsets):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _scatter(place, source, target):  # type: ignore[no-untyped-def]
+def _scatter(place: Codes, source: Codes, target: Codes) -> None:
     for i in range(place.size):
         target[place[i]] = source[i]
 
 
 @numba.njit(cache=True, nogil=True)
-def _sort_inside(offsets, worker, label):  # type: ignore[no-untyped-def]
+def _sort_inside(offsets: NDArray[np.int64], worker: Codes, label: Codes) -> None:
     """Sort each task's votes by worker, stably."""
     for t in range(offsets.size - 1):
         start, stop = offsets[t], offsets[t + 1]
-        if stop - start > _SMALL:
+        if stop - start > _INSERTION_SORT_VOTES:
             order = np.argsort(worker[start:stop], kind="mergesort")
             worker[start:stop] = worker[start:stop][order]
             label[start:stop] = label[start:stop][order]
@@ -111,7 +112,7 @@ def _sort_inside(offsets, worker, label):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _mark_repeated(offsets, worker, keep_last, aside):  # type: ignore[no-untyped-def]
+def _mark_repeated(offsets: NDArray[np.int64], worker: Codes, keep_last: bool, aside: NDArray[np.bool_]) -> None:
     for t in range(offsets.size - 1):
         for i in range(offsets[t] + 1, offsets[t + 1]):
             if worker[i] == worker[i - 1]:
@@ -119,7 +120,7 @@ def _mark_repeated(offsets, worker, keep_last, aside):  # type: ignore[no-untype
 
 
 @numba.njit(cache=True, nogil=True)
-def _sort_equal_workers(offsets, worker, label):  # type: ignore[no-untyped-def]
+def _sort_equal_workers(offsets: NDArray[np.int64], worker: Codes, label: Codes) -> None:
     for t in range(offsets.size - 1):
         start = offsets[t]
         for i in range(offsets[t] + 1, offsets[t + 1] + 1):

@@ -1,4 +1,4 @@
-"""Values that a person would take for one: they differ by a space, by case, or by letters that look alike."""
+"""Values that a person would take for the same: they differ by a space, by case, or by letters that look alike."""
 
 import re
 import unicodedata
@@ -12,15 +12,15 @@ from faircrowd.votes.vocabulary import Vocabulary
 
 __all__ = ["alike_line", "looks", "notes_on"]
 
-_MOST = 100_000
-"""More values than these are no classes that people chose, and are not compared."""
+_MAX_COMPARED = 100_000
+"""More values than these are not classes that people chose, and are not compared."""
 
-# Letters of Cyrillic and Greek that are drawn as Latin ones.
+# Letters of Cyrillic and Greek that look like Latin ones.
 _LATIN = str.maketrans("аеорсухіјѕԁһАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "aeopcyxijsdhABEKMHOPCTXIJSABEZHIKMNOPTYXo")
 
 
 def alike_line(what: str, vocabulary: Vocabulary) -> str | None:
-    """Say which values look the same to people, and in what they differ; None if all can be told apart.
+    """Return which values look the same to people, and in what they differ; None if all look different.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def alike_line(what: str, vocabulary: Vocabulary) -> str | None:
     >>> alike_line("labels", Vocabulary.of(["no", "yes", "yes "]))
     "labels 'yes' and 'yes ' differ only by spaces; they count as two"
     """
-    if len(vocabulary) > _MOST:
+    if len(vocabulary) > _MAX_COMPARED:
         return None
     first: dict[str, Any] = {}
     pairs = []
@@ -49,13 +49,13 @@ def alike_line(what: str, vocabulary: Vocabulary) -> str | None:
 
 
 def notes_on(report: VotesReport, classes: Vocabulary, groups: Vocabulary | None) -> list[str]:
-    """Say what became of the rows of votes, and which labels or groups look alike; empty if there is nothing to say."""
+    """Return what users should know: which rows were set aside, and which labels or groups look alike."""
     alike = [alike_line("labels", classes), None if groups is None else alike_line("groups", groups)]
     return [*report.lines(), *(line for line in alike if line is not None)]
 
 
-def looks(value: Any) -> str:
-    """Return what is left of a value without what people overlook: one text for all values that look alike."""
+def looks(value: object) -> str:
+    """Return a value without the differences that people overlook: one text for all values that look alike."""
     text = value_name(value)
     for _, reduce in _OVERLOOKED:
         text = reduce(text)
@@ -86,7 +86,7 @@ _OVERLOOKED: tuple[tuple[str, Callable[[str], str]], ...] = (
 )
 
 
-def _difference(one: Any, other: Any) -> str:
+def _difference(one: object, other: object) -> str:
     texts = value_name(one), value_name(other)
     if texts[0] == texts[1]:
         return f"type ({type(one).__name__} and {type(other).__name__})"

@@ -11,23 +11,24 @@ from faircrowd.errors import InputError
 
 __all__ = ["comparable", "integer_lookup", "is_missing", "plain", "python_lookup"]
 
-_PIECE = 1 << 20
+_LOOKUP_PIECE = 1 << 20
+"""Integers are looked up this many at a time, to hold little memory."""
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a Python value stands for none: None, NaN, NaT or ``pandas.NA``."""
+def is_missing(value: object) -> bool:
+    """Return whether a Python value stands for a missing one: None, NaN, NaT or ``pandas.NA``."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a Python value for a numpy scalar, and 0.0 for -0.0: one value has one type and one form."""
     if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
         value = value.item()
     return value + 0.0 if type(value) is float else value
 
 
-def comparable(own: Any, other: Any) -> tuple[Any, Any] | None:
-    """Bring two Arrow arrays to one type in which the same values, and only these, are equal; None if none will do."""
+def comparable(own: pa.Array, other: pa.Array) -> tuple[pa.Array, pa.Array] | None:
+    """Cast two Arrow arrays to one type in which the same values, and only these, are equal; None if there is none."""
     if own.type.equals(other.type):
         return own, other
     try:
@@ -43,8 +44,8 @@ def comparable(own: Any, other: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def integer_lookup(own: Any, other: Any) -> NDArray[np.int32] | None:
-    """Return the place of each integer of ``other`` in ``own``, without a table of them; None unless these rise."""
+def integer_lookup(own: pa.Array, other: pa.Array) -> NDArray[np.int32] | None:
+    """Return the place of each integer of ``other`` in ``own``, -1 for none; None unless ``own`` is increasing."""
     if not pa.types.is_integer(own.type) or own.null_count or len(own) == 0:
         return None
     values = own.to_numpy()
@@ -53,23 +54,23 @@ def integer_lookup(own: Any, other: Any) -> NDArray[np.int32] | None:
     low, high = values[0], values[-1]
     has_gaps = int(high) - int(low) != values.size - 1
     found = np.empty(len(other), dtype=np.int32)
-    for i in range(0, len(other), _PIECE):
-        piece = other.slice(i, _PIECE)
+    for i in range(0, len(other), _LOOKUP_PIECE):
+        piece = other.slice(i, _LOOKUP_PIECE)
         wanted = piece.fill_null(int(low)).to_numpy(zero_copy_only=False)
         inside = np.clip(wanted, low, high)
-        # As unsigned numbers of the same width, differences wrap around to what they are.
+        # As unsigned numbers of the same width, differences that overflow wrap around to the right value.
         place = np.searchsorted(values, inside) if has_gaps else (inside - low).view(f"u{inside.dtype.itemsize}")
         is_known = (wanted == inside) & (values[place] == inside) & piece.is_valid().to_numpy(zero_copy_only=False)
-        found[i : i + _PIECE] = np.where(is_known, place.astype(np.int32), -1)
+        found[i : i + _LOOKUP_PIECE] = np.where(is_known, place.astype(np.int32), -1)
     return found
 
 
 def python_lookup(own: list[Any], other: list[Any]) -> NDArray[np.int32]:
-    """Return the place of each value of ``other`` in ``own``: the value itself, or one that files write alike."""
+    """Return the place of each value of ``other`` in ``own``: the same value, or one that files write the same way."""
     exact = {(type(value), value): code for code, value in enumerate(own)}
     loose = {text: code for code, value in reversed(list(enumerate(own))) for text in _texts(value)}
 
-    def find(value: Any) -> int:
+    def find(value: object) -> int:
         if is_missing(value):
             return -1
         value = plain(value)
@@ -89,7 +90,7 @@ def _is_text_or_integer(kind: pa.DataType) -> bool:
     )
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _texts(value: object) -> tuple[str, ...]:
     """Return the ways in which files write a value: True or true, 2.0 or 2."""
     if isinstance(value, bool):
         return str(value), str(value).lower()

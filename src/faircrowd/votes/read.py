@@ -68,8 +68,8 @@ def read_votes(
     Returns
     -------
     VoteTable
-        Its ``report`` says what was set aside, why, and which option decided; a
-        :class:`~faircrowd.errors.DataWarning` says so too.
+        Its ``report`` lists what was set aside, why, and by which option; a
+        :class:`~faircrowd.errors.DataWarning` reports it too.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Crowds drawn from a known law: the paper's synthetic experiments, and their kin in many classes."""
+"""Crowds drawn from known distributions: the paper's synthetic experiments, for any number of classes and groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ def simulate_crowd(
     ----------
     n_tasks, n_workers : int
     votes_per_task : int or None
-        Each task is voted on by so many workers, drawn without replacement from the pool; by all if None.
+        Each task is voted on by this many workers, drawn without replacement from the pool; by all if None.
     group_shares : sequence of float
         P(A = a), for as many groups as there are shares.
     class_shares : array-like, shape (n_groups, n_classes)
@@ -88,8 +88,8 @@ def simulate_crowd(
     each = n_workers if votes_per_task is None else check_count("votes_per_task", votes_per_task, least=1)
     if each > n_workers:
         raise OptionError(f"votes_per_task={each} is more than the {n_workers} workers there are.")
-    shares = _law("group_shares", _rows("group_shares", group_shares, 1))[0]
-    classes = _law("class_shares", _rows("class_shares", class_shares, shares.size))
+    shares = _probabilities("group_shares", _rows("group_shares", group_shares, 1))[0]
+    classes = _probabilities("class_shares", _rows("class_shares", class_shares, shares.size))
     ranges = _rows("skill_ranges", skill_ranges, shares.size)
     if ranges.shape[1] != 2 or not (ranges >= 0).all() or not (ranges <= 1).all() or (np.diff(ranges) < 0).any():
         raise OptionError("skill_ranges needs a pair (low, high) within [0, 1] for each group.")
@@ -113,26 +113,26 @@ def _rows(name: str, values: ArrayLike, n_groups: int) -> NDArray[np.float64]:
     try:
         rows = np.atleast_2d(np.asarray(values, dtype=float))
     except (TypeError, ValueError):
-        raise OptionError(f"{name} must be numbers, a row a group; got {few([values])}.") from None
+        raise OptionError(f"{name} must be numbers, one row per group; got {few([values])}.") from None
     if rows.ndim != 2 or rows.shape[0] not in (1, n_groups):
         raise OptionError(f"{name} needs one row, or one for each of the {n_groups} groups; got shape {rows.shape}.")
     return np.broadcast_to(rows, (n_groups, rows.shape[1]))
 
 
-def _law(name: str, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _probabilities(name: str, rows: NDArray[np.float64]) -> NDArray[np.float64]:
     if not (rows >= 0).all() or not np.allclose(rows.sum(axis=1), 1.0, rtol=0, atol=1e-9):
         raise OptionError(f"{name} must be probabilities that sum to one; got {rows.tolist()}.")
     return rows
 
 
-def _draw(rng: np.random.Generator, law: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Draw one value a row from the law in that row."""
-    drawn = (rng.random((law.shape[0], 1)) >= np.cumsum(law, axis=1)).sum(axis=1)
-    return np.asarray(np.minimum(drawn, law.shape[1] - 1))
+def _draw(rng: np.random.Generator, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Draw one value per row, with the probabilities in that row."""
+    drawn = (rng.random((probabilities.shape[0], 1)) >= np.cumsum(probabilities, axis=1)).sum(axis=1)
+    return np.asarray(np.minimum(drawn, probabilities.shape[1] - 1))
 
 
 def _pools(rng: np.random.Generator, n_tasks: int, n_workers: int, each: int) -> NDArray[np.int64]:
-    """Draw ``each`` different workers for every task, any set as likely as any other (Floyd's sampling)."""
+    """Draw ``each`` different workers for every task, all sets equally likely (Floyd's sampling)."""
     if each == n_workers:
         return np.tile(np.arange(n_workers), (n_tasks, 1))
     chosen = np.empty((n_tasks, each), dtype=np.int64)

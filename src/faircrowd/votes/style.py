@@ -45,12 +45,12 @@ class Style:
         if vocabulary.is_mixed:
             return pd.array(vocabulary.values, dtype=kind if _is_of_pandas(kind) else object)
         plain = vocabulary.values.to_pandas()
-        if kind is None or isinstance(kind, pd.CategoricalDtype) or kind == "float16":  # pandas indexes no float16
+        if kind is None or isinstance(kind, pd.CategoricalDtype) or kind == "float16":  # pandas has no index of float16
             return plain.array
         return plain.astype(kind).array
 
-    def series(self, index: Mapping[str, Vocabulary], name: str, values: Any) -> Any:
-        """One value a row: a pandas Series with that index, or a frame with the index as columns.
+    def series(self, index: Mapping[str, Vocabulary], name: str, values: NDArray[Any] | tuple[str, Vocabulary]) -> Any:
+        """Return one value per row: a pandas Series with that index, or a frame with the index as columns.
 
         ``values`` is an array, or a pair (role, Vocabulary) for values of the input.
         """
@@ -60,9 +60,8 @@ class Style:
 
         if not len(next(iter(index.values()))):
             return pd.Series(dtype=float, name=name)
-        if isinstance(values, tuple):
-            values = self.values(*values)
-        return pd.Series(values, index=self._index(index), name=name, dtype=values.dtype)
+        column = self.values(*values) if isinstance(values, tuple) else values
+        return pd.Series(column, index=self._index(index), name=name, dtype=column.dtype)
 
     def frame(
         self,
@@ -72,7 +71,7 @@ class Style:
         *,
         columns_name: str | None = None,
     ) -> Any:
-        """One row a key and one column a class."""
+        """Return a frame with one row per key and one column per class."""
         if not self._is_pandas:
             names = distinct_names(columns.to_list(), taken=[*index])
             return self._table({**index, **{name: values[:, k] for k, name in enumerate(names)}})
@@ -83,7 +82,7 @@ class Style:
         labels = self._index({"label": columns}).rename(columns_name)
         return pd.DataFrame(values, index=self._index(index), columns=labels)
 
-    def columns(self, columns: Mapping[str, Any]) -> Any:
+    def columns(self, columns: Mapping[str, NDArray[Any]]) -> Any:
         """Return a plain frame of these columns."""
         if not self._is_pandas:
             return self._table(columns)
@@ -105,11 +104,11 @@ class Style:
         import pandas as pd
 
         columns = {role: self.values(role, vocabulary) for role, vocabulary in index.items()}
-        # The type is said, else pandas makes its own guess at what objects are.
+        # With the type given, pandas does not guess what objects are.
         levels = [pd.Index(values, dtype=values.dtype, name=role, copy=False) for role, values in columns.items()]
         return levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels, names=list(index))
 
-    def _table(self, columns: Mapping[str, Any]) -> Any:
+    def _table(self, columns: Mapping[str, NDArray[Any] | Vocabulary]) -> Any:
         arrays = {
             name: _arrow(values) if isinstance(values, Vocabulary) else pa.array(values)
             for name, values in columns.items()
@@ -120,15 +119,15 @@ class Style:
         return nw.from_arrow(table, backend=self.backend).to_native()  # type: ignore[arg-type]
 
 
-def _is_of_pandas(kind: Any) -> bool:
-    """Whether a type is one of those that pandas has and Arrow lacks."""
+def _is_of_pandas(kind: object) -> bool:
+    """Return whether a type is one that pandas has and Arrow lacks."""
     import pandas as pd
 
     return isinstance(kind, pd.PeriodDtype | pd.IntervalDtype)
 
 
 def _arrow(vocabulary: Vocabulary) -> Any:
-    """Return values as Arrow; text stands for those that have no type in common."""
+    """Return values as Arrow; as texts where they have no type in common."""
     try:
         return pa.array(vocabulary.values)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):

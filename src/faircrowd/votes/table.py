@@ -18,6 +18,9 @@ from faircrowd.votes.vocabulary import Codes, Vocabulary
 
 __all__ = ["VoteTable", "build_table"]
 
+_PIECE = 1 << 20
+"""Long arrays are counted this many numbers at a time, to hold little memory."""
+
 
 @dataclass(frozen=True, eq=False)
 class VoteTable:
@@ -78,10 +81,10 @@ class VoteTable:
 
     @property
     def most_votes(self) -> int:
-        """Votes of the task that has the most."""
+        """Number of votes of the task that has the most."""
         most = 0
-        for i in range(0, self.n_tasks, 1 << 20):  # a piece at a time: no number a task is held
-            piece = self.offsets[i : i + (1 << 20) + 1]
+        for i in range(0, self.n_tasks, _PIECE):  # no array with one number per task is held
+            piece = self.offsets[i : i + _PIECE + 1]
             most = max(most, int(np.diff(piece).max(initial=0)))
             release(piece)
         return most
@@ -90,16 +93,16 @@ class VoteTable:
     def votes_per_worker(self) -> NDArray[np.int64]:
         """Number of votes of each worker."""
         counts = np.zeros(self.n_workers, dtype=np.int64)
-        for i in range(0, self.n_votes, 1 << 20):  # bincount copies what it counts
-            piece = self.worker[i : i + (1 << 20)]
+        for i in range(0, self.n_votes, _PIECE):  # bincount copies what it counts
+            piece = self.worker[i : i + _PIECE]
             part = np.bincount(piece, minlength=counts.size)
-            part[: counts.size] += counts  # workers that the list does not have come after it
+            part[: counts.size] += counts  # workers that are not in the vocabulary come after it
             counts = part
             release(piece)
         return counts
 
     def notes(self) -> list[str]:
-        """Say what became of the rows, and which labels or groups look alike; empty if there is nothing to say."""
+        """Return what users should know: which rows were set aside, and which labels or groups look alike."""
         return notes_on(self.report, self.classes, self.groups)
 
     def recoded(self, role: str, vocabulary: Vocabulary, place: Codes) -> "VoteTable":

@@ -1,13 +1,11 @@
-"""Values as names: for columns, reports and files."""
-
-from typing import Any
+"""Values as texts that name columns of reports and files."""
 
 from faircrowd.votes.vocabulary import Vocabulary, distinct_names
 
 __all__ = ["value_name", "value_names"]
 
 
-def value_name(value: Any) -> str:
+def value_name(value: object) -> str:
     """Return a class or a group as text; the parts of an intersection are joined.
 
     Examples
@@ -21,5 +19,5 @@ def value_name(value: Any) -> str:
 
 
 def value_names(vocabulary: Vocabulary) -> list[str]:
-    """Return the values as texts that serve as names: no two are alike."""
+    """Return the values as texts that serve as names: no two are the same."""
     return distinct_names(vocabulary.to_list(), text=value_name)

@@ -40,18 +40,18 @@ class Vocabulary:
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> "Vocabulary":
-        """Build from values that are already distinct and in the order wanted."""
+        """Build a vocabulary from values that are distinct and in the wanted order."""
         kinds = {type(value) for value in values}
         if len(kinds) == 1 and kinds <= {str, int, bool, float}:
             try:
                 return cls(pa.array(values))
-            except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):  # beyond 64 bits; half a character
+            except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):  # beyond 64 bits, or half a character
                 pass
         return cls(as_objects(values))
 
     @property
     def is_mixed(self) -> bool:
-        """Whether the values are Python objects rather than one Arrow type."""
+        """Whether the values are Python objects rather than of one Arrow type."""
         return isinstance(self.values, np.ndarray)
 
     def to_list(self) -> list[Any]:
@@ -66,10 +66,10 @@ class Vocabulary:
         """Return the values at ``codes`` (which may repeat)."""
         return Vocabulary(self.values[codes] if self.is_mixed else self.values.take(pa.array(codes)))
 
-    def code_of(self, values: Any) -> Codes:
-        """Find other values here.
+    def code_of(self, values: Column) -> Codes:
+        """Return the codes of other values.
 
-        Values of one kind are compared as they are. Where the kinds differ (ids read from a file against ids
+        Values of one type are compared as they are. Where the types differ (ids read from a file against ids
         of a frame), their text is compared, as files write it: 2, 2.0 and "2" are the same, and True and "true".
 
         Parameters
@@ -113,12 +113,12 @@ def as_objects(values: Sequence[Any]) -> NDArray[Any]:
 def distinct_names(
     values: Sequence[Any], *, text: Callable[[Any], str] = str, taken: Collection[str] = ()
 ) -> list[str]:
-    """Return a text for each value, no two alike: 1 and "1" become ``1`` and ``'1'``.
+    """Return a text for each value, no two the same: 1 and "1" become ``1`` and ``'1'``.
 
     Parameters
     ----------
     text
-        Gives the text of a value; one that is shared or ``taken`` is replaced by the value's ``repr``.
+        Returns the text of a value; one that is shared or ``taken`` is replaced by the value's ``repr``.
     """
     texts = [text(value) for value in values]
     count = Counter([*texts, *taken])

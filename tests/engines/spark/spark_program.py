@@ -18,7 +18,7 @@ def labels_of(frame: Any) -> Any:
 
 
 def main(url: str, source: str, result: str) -> None:
-    """Fit votes of a Parquet file by group, and fairly; write parameters, labels and proof, and say each round."""
+    """Fit votes of a Parquet file by group, and fairly; write parameters, labels and proof, and print each round."""
     quick = "-XX:TieredStopAtLevel=1"
     cluster = {
         "spark.driver.host": "127.0.0.1",

@@ -104,11 +104,11 @@ def test_lost_and_doubled_tasks_are_noticed(votes: SparkVotes) -> None:
     one = votes.stored.limit(1).toArrow().column("ids")[0].as_py()
     for stored in (votes.stored.filter(votes.stored["ids"] != one), votes.stored.union(votes.stored.limit(1))):
         engine = SparkEngine(replace(votes, stored=stored), by_group=True)
-        with pytest.raises(FaircrowdError, match="lost or doubled"):
+        with pytest.raises(FaircrowdError, match="lost or duplicated"):
             engine.reduce(*counting(votes, 2))
-        with pytest.raises(FaircrowdError, match="lost or doubled"):
+        with pytest.raises(FaircrowdError, match="lost or duplicated"):
             engine.gather(even_tasks, ids=True)
-        with pytest.raises(FaircrowdError, match="lost or doubled"):
+        with pytest.raises(FaircrowdError, match="lost or duplicated"):
             votes.check(engine.emit(number_and_group, ids=True).frame())
 
 
@@ -198,7 +198,7 @@ def test_facts_of_tasks_leave_the_partitions_as_they_are(spark: Any) -> None:
     finally:
         spark.conf.set("spark.sql.autoBroadcastJoinThreshold", before)
     assert unpacked(found) == unpacked(given(spark, VOTES, sensitive_features="group"))
-    with pytest.raises(FaircrowdError, match=r"^Spark cannot tell the columns: .*ambiguous"):
+    with pytest.raises(FaircrowdError, match=r"^Spark cannot distinguish the columns: .*ambiguous"):
         given(spark, VOTES.assign(Group=1), sensitive_features="group")
 
 

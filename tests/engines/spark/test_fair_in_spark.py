@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully suppo
 
 
 def crowd(n_tasks: int, n_classes: int, n_groups: int, seed: int = 0, first: int = 0) -> pd.DataFrame:
-    """Five votes a task, two of three right; the classes of the groups differ."""
+    """Five votes per task, two of three right; the classes of the groups differ."""
     rng = np.random.default_rng(seed)
     group = rng.integers(0, n_groups, n_tasks)
     truth = (rng.random(n_tasks) * n_classes * (0.6 + 0.4 * group / (n_groups - 1))).astype(int)
@@ -49,7 +49,7 @@ MODELS = {"majority": MajorityVote(), "dawid-skene": DawidSkene(by_group=True, n
 KINDS = {
     "two": (2, 2, "dawid-skene", {}),
     "tied": (2, 2, "majority", {}),
-    "coin": (2, 2, "dawid-skene", {"decision": "randomized"}),
+    "randomized": (2, 2, "dawid-skene", {"decision": "randomized"}),
     "f1": (2, 2, "majority", {"objective": "f1"}),
     "groups": (2, 3, "dawid-skene", {}),
     "classes": (3, 2, "majority", {}),
@@ -138,12 +138,12 @@ def test_columns_of_text_files_are_those_of_memory(spark: Any, tmp_path: Path) -
 def test_the_command_refuses_what_it_would_ignore(faircrowd: Any, tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text("task,worker,label\n1,1,1\n")
     asked = ("aggregate", tmp_path / "votes.csv", "--engine", "spark", "--out", tmp_path / "out")
-    for given, said in (
+    for given, expected in (
         (("--method", "wawa", "--gold", "truth"), "does not learn from known labels"),
         (("--on-duplicate", "frist"), "--on-duplicate"),
     ):
         code, _, err = faircrowd(*asked, *given)
-        assert (code, said in err) == (2, True), err
+        assert (code, expected in err) == (2, True), err
 
 
 def test_the_command_writes_the_rule_of_memory(spark: Any, faircrowd: Any, tmp_path: Path) -> None:
@@ -156,13 +156,13 @@ def test_the_command_writes_the_rule_of_memory(spark: Any, faircrowd: Any, tmp_p
     spark_options = ("--engine", "spark", "--master", "local[2]", "--json")
     code, printed, err = faircrowd("aggregate", tmp_path / "votes.csv", *asked, *spark_options, "--out", out)
     assert code == 0, err
-    said = json.loads(printed)
+    summary_printed = json.loads(printed)
     assert (out / "rule.json").read_bytes() == (tmp_path / "here" / "rule.json").read_bytes()
     ours, theirs = (json.loads((folder / "certificate.json").read_text()) for folder in (out, tmp_path / "here"))
-    assert ours | {"seconds": 0} == theirs | {"seconds": 0} == said["certificate"] | {"seconds": 0}
+    assert ours | {"seconds": 0} == theirs | {"seconds": 0} == summary_printed["certificate"] | {"seconds": 0}
     summary = json.loads((tmp_path / "here" / "summary.json").read_text())
     for name in ("votes", "tasks", "workers", "agreement", "class_shares", "group_shares", "gap", "gap_between"):
-        assert said[name] == summary[name], name
+        assert summary_printed[name] == summary[name], name
     found = pd.read_parquet(out / "labels.parquet").sort_values("task", ignore_index=True)
     here = read_csv(tmp_path / "here" / "labels.csv").to_pandas()  # older versions of pandas round numbers they read
     wanted = here[found.columns].sort_values("task", ignore_index=True)

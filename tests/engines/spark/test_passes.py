@@ -35,7 +35,7 @@ def rows(seed: int = 0) -> Any:
 
 
 def packed(table: Any) -> list[Any]:
-    with patch("faircrowd.engines.spark.blocks._VOTES_A_ROW", 30):
+    with patch("faircrowd.engines.spark.blocks._VOTES_PER_ROW", 30):
         return list(pack(table.to_batches(max_chunksize=50), sizes=SIZES))
 
 
@@ -87,7 +87,7 @@ def _of_one_cell(block: Any, size: int) -> tuple[Any, ...]:
 
 def test_arrays_are_gathered_block_by_block_up_to_a_size() -> None:
     asked: dict[str, Any] = {"kernel": Named.of(even_tasks), "parameters": (), "view": VIEW, "n_groups": 2}
-    found = list(gather_rows(parted()[1], most=10_000, **asked))
+    found = list(gather_rows(parted()[1], max_bytes=10_000, **asked))
     assert len(found) > 1
     parts = [dict(zip(*(batch.column(name).to_pylist() for name in ("array", "part")), strict=True)) for batch in found]
     numbers = np.concatenate([np.frombuffer(part[0], np.int64) for part in parts])
@@ -96,7 +96,7 @@ def test_arrays_are_gathered_block_by_block_up_to_a_size() -> None:
     np.testing.assert_array_equal(votes, TABLE.votes_per_task[numbers])
     assert sum(np.frombuffer(part[COUNTS], np.int64).sum() for part in parts) == 35
     with pytest.raises(InputError, match="even_tasks returns more than 0 MB to the driver"):
-        list(gather_rows(parted()[1], most=100, **asked))
+        list(gather_rows(parted()[1], max_bytes=100, **asked))
 
 
 @pytest.mark.parametrize("names", [("number", "of"), ("both",)])

@@ -48,13 +48,13 @@ def both(path: Path, **options: Any) -> None:
     """Read in both ways; the tables, or the words of the errors, must be the same, and nothing may be left."""
     found: list[Any] = []
     for read, more in ((read_votes_on_disk, {"memory_limit": SMALL, "folder": path.parent}), (read_votes, {})):
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 found.append(read(path, **options, **more))  # type: ignore[operator]
             except FaircrowdError as error:
                 found.append((type(error), str(error)))
-        found.append([(line.category, str(line.message)) for line in said])
+        found.append([(line.category, str(line.message)) for line in caught])
     assert found[1] == found[3]
     if isinstance(found[2], VoteTable):
         assert isinstance(found[0], VoteTable), found[0]
@@ -135,7 +135,7 @@ def test_text_files(rows: list[tuple[str, ...]], on_duplicate: str, name: str) -
         both(path, on_duplicate=on_duplicate)
 
 
-class scratch:  # noqa: N801 - a folder a drawn example; fixtures live as long as the test
+class scratch:  # noqa: N801 - a folder per drawn example; fixtures live as long as the test
     def __enter__(self) -> Path:
         import tempfile
 
@@ -182,7 +182,7 @@ def test_groups_in_a_table_of_tasks(tmp_path: Path, ending: str) -> None:
     both(path, sensitive_features="colour", tasks=tmp_path / "tasks.csv")
 
 
-def test_a_clash_of_groups_and_a_wrong_name_are_told_alike(tmp_path: Path) -> None:
+def test_a_clash_of_groups_and_a_wrong_name_give_the_same_message(tmp_path: Path) -> None:
     table = pa.table({"task": [1, 1, 2], "worker": [1, 2, 1], "label": [0, 1, 0], "group": ["a", "b", "a"]})
     pa.parquet.write_table(table, tmp_path / "votes.parquet")
     both(tmp_path / "votes.parquet", sensitive_features="group")
@@ -190,7 +190,7 @@ def test_a_clash_of_groups_and_a_wrong_name_are_told_alike(tmp_path: Path) -> No
     both(tmp_path / "votes.parquet", worker="wroker")
 
 
-def test_the_order_of_rows_leaves_no_trace(tmp_path: Path) -> None:
+def test_results_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
     votes = crowd()
     order = np.random.default_rng(1).permutation(len(votes))
     found = []
@@ -247,7 +247,7 @@ def test_a_broken_file_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["votes.parquet"]
 
 
-def test_too_little_memory_is_said(tmp_path: Path) -> None:
+def test_too_little_memory_is_reported(tmp_path: Path) -> None:
     pa.parquet.write_table(crowd(), tmp_path / "votes.parquet")
     with pytest.raises(OptionError, match=r"too few to regroup .*votes.parquet; raise memory_limit"):
         read_votes_on_disk(tmp_path / "votes.parquet", memory_limit=100_000, folder=tmp_path)
@@ -272,7 +272,7 @@ def test_files_go_with_the_table_and_with_the_process(tmp_path: Path) -> None:
 
 def test_codes_are_renumbered_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers and labels that lose all their votes leave no code behind."""
-    monkeypatch.setattr("faircrowd.engines.stream.read_stream._PIECE", 3)
+    monkeypatch.setattr("faircrowd.engines.stream.read_stream._RECODED_AT_ONCE", 3)
     rows = [(t, w, None if w == "b" else "xyz"[(t + ord(w)) % 3] if t else None) for t in range(9) for w in "abcd"]
     rows += [(3, "d", "gone"), (3, "d", "x")]
     table = pa.table(dict(zip(("task", "worker", "label"), map(list, zip(*rows, strict=True)), strict=True)))

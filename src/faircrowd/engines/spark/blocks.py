@@ -1,8 +1,8 @@
-"""Packed blocks: the votes of some whole tasks as one row of Spark, and the blocks that kernels see of them.
+"""Packed blocks: all votes of some tasks as one row of Spark, and the blocks that kernels see of them.
 
-A row holds bytes alone, so that it moves between Spark and Python in a few copies: the ids of its tasks (an Arrow
+A row holds only bytes, so that it moves between Spark and Python in a few copies: the ids of its tasks (an Arrow
 stream), the offsets of their votes (int32), workers (int32), and labels, groups and true labels in the smallest
-type that holds their codes. In ``group`` and ``gold``, -1 says that none is known, and -2 that there are several.
+type that holds their codes. In ``group`` and ``gold``, -1 means that none is known, and -2 that there are several.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +23,8 @@ __all__ = ["SCHEMA", "SEVERAL", "Named", "Piece", "View", "empty_block", "from_s
 
 SCHEMA = "ids binary, offsets binary, workers binary, labels binary, group binary, gold binary, repeated int"
 """Columns of packed blocks; the last is the number of votes that repeat the task and worker of another."""
-_VOTES_A_ROW = 1 << 18
+_VOTES_PER_ROW = 1 << 18
+"""A row of packed blocks has at most about this many votes."""
 SEVERAL = -2
 """The code of a group or true label of which a task has several."""
 
@@ -36,7 +37,7 @@ class View(NamedTuple):
     by_group, with_gold, with_ids : bool
         Whether kernels see the groups, the known true labels, and the ids of the tasks.
     votes : int
-        Rows are joined until they hold this many votes: a kernel's statistics cost a block.
+        Rows are joined until they hold this many votes, because each block costs a kernel's statistics.
     worker, label, group : ndarray of int32, optional
         New codes in place of those that are packed.
     """
@@ -57,7 +58,7 @@ class View(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A block, and besides it the groups and ids of its tasks (no ids where they are not wanted)."""
+    """A block, and the groups and ids of its tasks (no ids where they are not wanted)."""
 
     block: Block
     group: Codes
@@ -65,14 +66,14 @@ class Piece(NamedTuple):
 
 
 class Named(NamedTuple):
-    """A function by name: it is looked up where it runs, so that its compiled form is found there too."""
+    """A function by name: it is looked up where it runs, so that its compiled version is found there too."""
 
     module: str
     name: str
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> "Named":
-        """Name a function of a module; others cannot travel."""
+        """Name a function of a module; other functions cannot be sent."""
         named = cls(function.__module__, function.__name__)
         if getattr(import_module(named.module), named.name, None) is not function:
             raise OptionError(f"{named.name} must be a function of a module: it is looked up by name where it runs.")
@@ -84,7 +85,7 @@ class Named(NamedTuple):
         return found
 
 
-def pack(batches: Iterable[Any], *, sizes: dict[str, int]) -> Iterator[Any]:
+def pack(batches: Iterable[pa.RecordBatch], *, sizes: dict[str, int]) -> Iterator[pa.RecordBatch]:
     """Pack the votes of a partition, which holds all those of its tasks; ``sizes`` are the numbers of codes."""
     found = list(batches)
     if not sum(batch.num_rows for batch in found):
@@ -106,7 +107,7 @@ def pack(batches: Iterable[Any], *, sizes: dict[str, int]) -> Iterator[Any]:
         sort_repeated(votes)
     repeated = np.concatenate([[0], np.cumsum(aside)])
     kinds = {name: np.min_scalar_type(-max(size, 2)) for name, size in sizes.items()}
-    cuts = np.searchsorted(offsets, np.arange(0, offsets[-1], _VOTES_A_ROW)).tolist()
+    cuts = np.searchsorted(offsets, np.arange(0, offsets[-1], _VOTES_PER_ROW)).tolist()
     for a, b in zip(cuts, [*cuts[1:], len(ids)], strict=True):
         if a == b:  # a task with more votes than a row should have
             continue
@@ -123,8 +124,8 @@ def pack(batches: Iterable[Any], *, sizes: dict[str, int]) -> Iterator[Any]:
         yield pa.record_batch({**columns, "repeated": pa.array([repeated[stop] - repeated[start]], pa.int32())})
 
 
-def pieces(batches: Iterable[Any], view: View) -> Iterator[Piece]:
-    """Yield the blocks of packed rows, joined until each has so many votes as the view says."""
+def pieces(batches: Iterable[pa.RecordBatch], view: View) -> Iterator[Piece]:
+    """Yield the blocks of packed rows, joined until each has as many votes as the view asks for."""
     waiting: list[dict[str, Any]] = []
     held = 0
     for batch in batches:
@@ -140,13 +141,13 @@ def pieces(batches: Iterable[Any], view: View) -> Iterator[Piece]:
 
 
 def empty_block() -> Block:
-    """Return a block of no task: what a kernel makes of it tells the types and shapes of its results."""
+    """Return a block without tasks: what a kernel returns for it has the types and shapes of its results."""
     nothing = np.empty(0, dtype=np.int32)
     return Block(0, np.zeros(1, dtype=np.int64), nothing, nothing, nothing, nothing)
 
 
 def _joined(rows: list[dict[str, Any]], view: View) -> Piece:
-    """Return the block of some packed rows. Tasks have no number here: ``first`` is always 0."""
+    """Return the block of some packed rows. Tasks are not numbered in Spark: ``first`` is always 0."""
     tasks = [row["offsets"].size // 4 - 1 for row in rows]
     votes = [row["workers"].size // 4 for row in rows]
     offsets = np.zeros(sum(tasks) + 1, dtype=np.int64)
@@ -179,7 +180,7 @@ def _joined(rows: list[dict[str, Any]], view: View) -> Piece:
     return Piece(block, group, ids)
 
 
-def stream_of(ids: Any) -> bytes:
+def stream_of(ids: pa.Array) -> bytes:
     """Return ids as an Arrow stream."""
     batch = pa.record_batch({"task": ids})
     sink = pa.BufferOutputStream()
@@ -188,12 +189,12 @@ def stream_of(ids: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-def from_stream(stream: Any) -> Any:
+def from_stream(stream: bytes | pa.Buffer) -> pa.Array:
     """Return the ids of an Arrow stream."""
     return pa.ipc.open_stream(stream).read_next_batch().column(0)
 
 
-def _fact(task: Codes, n_tasks: int, column: Any, nothing: int) -> NDArray[np.int32]:
+def _fact(task: Codes, n_tasks: int, column: pa.ChunkedArray | None, nothing: int) -> NDArray[np.int32]:
     """Return the one code that the rows of each task have, -1 where they have none, -2 where they have several."""
     if column is None:
         return np.full(n_tasks, nothing, dtype=np.int32)

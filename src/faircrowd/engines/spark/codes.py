@@ -1,14 +1,14 @@
 """Values of Spark columns to codes: the distinct values come to the driver, the codes go back by a broadcast join."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from faircrowd.engines.spark.jobs import collected
+from faircrowd.engines.spark.session import collected
 from faircrowd.votes.encode import encode
 from faircrowd.votes.groups import intersect
 from faircrowd.votes.value_names import value_names
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Coding", "coding_of", "column_of", "is_missing", "survey", "union", "with_codes", "with_values"]
 
-_MOST_BROADCAST = 1 << 22
+_MAX_BROADCAST_ROWS = 1 << 22
+"""Tables with more rows are joined without a broadcast."""
 
 
 class Coding(NamedTuple):
@@ -28,7 +29,7 @@ class Coding(NamedTuple):
     Attributes
     ----------
     found : pyarrow.Table
-        A row for each distinct value, as Spark gave them; missing values among them.
+        One row per distinct value, as Spark gave them, missing values included.
     codes : ndarray of int32
         The code of each of these rows, -1 where a value is missing.
     vocabulary : Vocabulary
@@ -37,7 +38,7 @@ class Coding(NamedTuple):
         Number of rows of Spark that have each code.
     """
 
-    found: Any
+    found: pa.Table
     codes: Codes
     vocabulary: Vocabulary
     counts: NDArray[np.int64]
@@ -48,24 +49,24 @@ class Coding(NamedTuple):
         return self._replace(codes=place[self.codes], vocabulary=vocabulary)
 
 
-def survey(frame: "DataFrame", sets: Sequence[Sequence[str]], counts: Sequence[Any]) -> list[Any]:
+def survey(frame: "DataFrame", sets: Sequence[Sequence[str]], counts: Sequence["Column"]) -> list[pa.Table]:
     """Aggregate by several sets of columns in one pass; return an Arrow table for each."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     names = list(dict.fromkeys(name for one in sets for name in one))
     found = collected(frame.groupingSets(sets, *names).agg(F.grouping_id().alias("set"), *counts))
-    # The number of a set has a bit for each column that is not in it, the first column's the highest.
+    # Spark numbers a set by one bit per column, the first column's the highest, set if the column is not in the set.
     numbers = [sum((name not in one) << i for i, name in enumerate(reversed(names))) for one in sets]
     return [found.filter(pc.equal(found.column("set"), number)) for number in numbers]
 
 
-def coding_of(found: Any, names: Sequence[str]) -> Coding:
+def coding_of(found: pa.Table, names: Sequence[str]) -> Coding:
     """Code the distinct values of a column (of several: the combinations that occur), with their ``count``."""
     found = found.filter(pc.greater(found.column("count"), 0))
     coded = [encode(found.column(name)) for name in names]
     codes, vocabulary = coded[0] if len(coded) == 1 else intersect(coded)
     counts = np.zeros(len(vocabulary) + 1, dtype=np.int64)
-    np.add.at(counts, codes, found.column("count").to_numpy())  # those of -1 go to the extra place at the end
+    np.add.at(counts, codes, found.column("count").to_numpy())  # rows with the code -1 go to the extra place at the end
     return Coding(found.select(list(names)), codes, vocabulary, counts[:-1])
 
 
@@ -85,7 +86,7 @@ def with_codes(frame: "DataFrame", coding: Coding, name: str) -> "DataFrame":
 
 
 def with_values(frame: "DataFrame", name: str, vocabulary: Vocabulary) -> "DataFrame":
-    """Replace a column of codes by their values; names stand for tuples, and for values without a type in common."""
+    """Replace a column of codes by their values; by names where these are tuples, or of no common type."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     codes = pa.array(np.arange(len(vocabulary), dtype=np.int32))
@@ -95,14 +96,14 @@ def with_values(frame: "DataFrame", name: str, vocabulary: Vocabulary) -> "DataF
 
 
 def column_of(name: str) -> "Column":
-    """Return the column of a name as it is, whatever signs are in it."""
+    """Return the column of a name, whatever characters are in it."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     return F.col("`" + name.replace("`", "``") + "`")
 
 
 def is_missing(frame: "DataFrame", name: str) -> "Column":
-    """Say of each row whether a column is null or NaN."""
+    """Return whether a column is null or NaN in each row."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     column = frame[name]
@@ -110,7 +111,7 @@ def is_missing(frame: "DataFrame", name: str) -> "Column":
     return column.isNull() | F.isnan(column) if kind in ("float", "double") else column.isNull()
 
 
-def _values(vocabulary: Vocabulary) -> Any:
+def _values(vocabulary: Vocabulary) -> pa.Array:
     if not vocabulary.is_mixed:
         return vocabulary.values
     values = vocabulary.to_list()
@@ -122,8 +123,8 @@ def _values(vocabulary: Vocabulary) -> Any:
     return pa.array(value_names(vocabulary))
 
 
-def _small(frame: "DataFrame", table: Any) -> "DataFrame":
+def _small(frame: "DataFrame", table: pa.Table) -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     made = frame.sparkSession.createDataFrame(table)
-    return F.broadcast(made) if table.num_rows <= _MOST_BROADCAST else made
+    return F.broadcast(made) if table.num_rows <= _MAX_BROADCAST_ROWS else made

@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from faircrowd.engines.spark.codes import column_of, with_values
-from faircrowd.engines.spark.jobs import collected, told
+from faircrowd.engines.spark.session import collected, spark_errors
+from faircrowd.engines.spark.task_rows import SparkRows
 from faircrowd.errors import FileError
 from faircrowd.votes.readers import READERS, Reader, find_reader, open_source
 from faircrowd.votes.readers.shared import MISSING, PLAIN_INTEGER, ending_of
@@ -44,7 +45,7 @@ def read_frame(
     where = re.sub(r"^(?!file:|dbfs:)([A-Za-z][\w+.-]+):/(?=[^/])", r"\1://", where)
     reader = find_reader(where, format) or _reader_in_spark(where)
     read: DataFrame
-    with told(f"Spark cannot read {where}"):
+    with spark_errors(f"Spark cannot read {where}"):
         is_file = "/" in where or reader is not None or os.path.exists(where)
         if not is_file and session.catalog.tableExists(where):
             read = session.table(where)
@@ -82,10 +83,10 @@ def _typed(texts: "DataFrame") -> "DataFrame":
     return known.select(*(column_of(name).cast(kind).alias(name) for name, kind in zip(names, kinds, strict=True)))
 
 
-def label_table(rows: Any, classes: Vocabulary, groups: Vocabulary | None) -> "DataFrame":
+def label_table(rows: SparkRows, classes: Vocabulary, groups: Vocabulary | None) -> "DataFrame":
     """Return a frame with task, label, label_before, changed, the posterior of each class, and group.
 
-    ``rows`` are emitted: the codes of label and label before, and the posterior.
+    ``rows`` hold the code of the label, the code of the label before, and the posterior.
     """
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
@@ -105,16 +106,16 @@ def label_table(rows: Any, classes: Vocabulary, groups: Vocabulary | None) -> "D
 
 
 def write_parquet(frame: "DataFrame", path: Path) -> None:
-    """Write a frame as a folder of Parquet files, in place of what is there; executors must reach that place."""
-    with told(f"Spark could not write {path.name}"), _capitals(frame):
+    """Write a frame as a folder of Parquet files, in place of what is there; executors must have access to it."""
+    with spark_errors(f"Spark could not write {path.name}"), _distinct_by_capitals(frame):
         frame.write.mode("overwrite").parquet(path.absolute().as_uri())
     if not path.exists():
-        raise FileError(f"Executors wrote {path.name} to a disk of their own; choose a folder that all of them share.")
+        raise FileError(f"Executors wrote {path.name} to their own disks; choose a folder that all of them share.")
 
 
 @contextmanager
-def _capitals(frame: "DataFrame") -> Iterator[None]:
-    """Let columns whose names differ in capitals alone be written."""
+def _distinct_by_capitals(frame: "DataFrame") -> Iterator[None]:
+    """Allow columns whose names differ only in capitals to be written."""
     name, settings = "spark.sql.caseSensitive", frame.sparkSession.conf
     before = settings.get(name)
     if len({column.lower() for column in frame.columns}) < len(frame.columns):

@@ -8,31 +8,37 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
-from faircrowd.engines.spark.jobs import told
-from faircrowd.engines.spark.session import check_spark, spark_session
+from faircrowd.engines.spark.session import check_spark, spark_errors, spark_session
 from faircrowd.errors import FaircrowdError, FileError
 from faircrowd.storage.scratch import Scratch, clear_left, uninterrupted
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 __all__ = ["running"]
 
-_PATIENCE = 30  # seconds that Java gets to end
-_SHOW = "FAIRCROWD_TRACEBACK"
-_OPTIONS = "SPARK_SUBMIT_OPTS"
+_SECONDS_TO_END = 30
+"""How long Java may take to end before it is killed."""
+_SHOW_LOG = "FAIRCROWD_TRACEBACK"
+"""Environment variable that shows what Java and Spark log."""
+_JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"
+"""Environment variable with options of Java."""
 _REASON = re.compile(r"^.*(?:error|exception|invalid|unrecognized).*$(?:\n\S.*$)?", re.MULTILINE | re.IGNORECASE)
 
 
 @contextmanager
-def running(master: str | None, **settings: str) -> Iterator[Any]:
+def running(master: str | None, **settings: str) -> Iterator["SparkSession"]:
     """Yield a session of Spark; the Java process that was started for it has ended when this ends.
 
     That process has its temporary files (those of shuffles too, unless Spark's settings name a place) in a folder of
-    ours: if it is killed, the next run removes them. What Java and Spark log to the terminal is not shown, because a
-    command says in one sentence why it ended; with ``FAIRCROWD_TRACEBACK`` it is.
+    ours: if it is killed, the next run removes them. What Java and Spark log to the terminal is hidden, because a
+    command reports in one sentence why it ended; with ``FAIRCROWD_TRACEBACK`` it is shown.
     """
     check_spark(master)
     clear_left()
@@ -41,16 +47,16 @@ def running(master: str | None, **settings: str) -> Iterator[Any]:
         return
     try:
         scratch = Scratch()
-    except OSError as error:  # not of the output
+    except OSError as error:  # not about the output folder
         raise FileError(f"A folder for temporary files cannot be made: {error}; TMPDIR names another place.") from None
     on_interrupt, level = signal.getsignal(signal.SIGINT), logging.root.manager.disable
     try:
-        if not os.environ.get(_SHOW):
+        if not os.environ.get(_SHOW_LOG):
             logging.disable()
         with uninterrupted():
             _start(scratch.path, master, settings)
         session = spark_session(master, **settings)
-        # Spark has put its own here, which asks Java to end its jobs, over a line that is busy until they end.
+        # Spark has put its own handler here. It asks Java to end its jobs, over a connection that is busy until then.
         _on_interrupt(on_interrupt)
         yield session
     finally:
@@ -62,12 +68,13 @@ def running(master: str | None, **settings: str) -> Iterator[Any]:
 
 
 def _gateway() -> Any:
-    """Return the line to the Java process, if there is one."""
+    """Return the connection to the Java process, if there is one."""
     module = sys.modules.get("pyspark.core.context")
     return None if module is None else module.SparkContext._gateway
 
 
-def _on_interrupt(handler: Any) -> None:
+def _on_interrupt(handler: "Callable[[int, FrameType | None], object] | int | None") -> None:
+    """Set what happens on Ctrl-C."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)
 
@@ -80,11 +87,11 @@ def _start(folder: Path, master: str | None, settings: dict[str, str]) -> None:
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     if master is not None:
         conf.setMaster(master)
-    before, log = os.environ.get(_OPTIONS), folder / "log"
-    os.environ[_OPTIONS] = f"{before or ''} -Djava.io.tmpdir={shlex.quote(str(folder))}"
+    before, log = os.environ.get(_JAVA_OPTIONS), folder / "log"
+    os.environ[_JAVA_OPTIONS] = f"{before or ''} -Djava.io.tmpdir={shlex.quote(str(folder))}"
     try:
-        with told("Spark did not start"), log.open("wb") as stream:
-            where = {} if os.environ.get(_SHOW) else {"stdout": stream, "stderr": stream}
+        with spark_errors("Spark did not start"), log.open("wb") as stream:
+            where = {} if os.environ.get(_SHOW_LOG) else {"stdout": stream, "stderr": stream}
             SparkContext._ensure_initialized(gateway=launch_gateway(conf, where))
     except OSError as error:
         raise FaircrowdError(f"Spark did not start: {error}.") from None
@@ -92,25 +99,25 @@ def _start(folder: Path, master: str | None, settings: dict[str, str]) -> None:
         reason = _REASON.search(log.read_text(encoding="utf-8", errors="replace"))
         raise FaircrowdError(f"Spark did not start: {' '.join(reason[0].split())}") if reason else error from None
     finally:
-        os.environ.pop(_OPTIONS)
+        os.environ.pop(_JAVA_OPTIONS)
         if before is not None:
-            os.environ[_OPTIONS] = before
+            os.environ[_JAVA_OPTIONS] = before
 
 
 def _end() -> None:
-    """End Java, whatever it does, and let Spark forget it. Java is not asked: it may not answer."""
+    """End Java, whatever it does, and let Spark forget it. Java is not asked to end: it may not answer."""
     if (gateway := _gateway()) is None:
         return
     from pyspark import SparkContext
 
     if (context := SparkContext._active_spark_context) is not None:
-        with suppress(AttributeError):  # of a context that was not whole yet
+        with suppress(AttributeError):  # the context was not complete yet
             context._accumulatorServer.shutdown()
         context._jsc = None
-    gateway.proc.stdin.close()  # Java lives as long as this is open
-    until = time.monotonic() + _PATIENCE
+    gateway.proc.stdin.close()  # Java runs as long as this is open
+    until = time.monotonic() + _SECONDS_TO_END
     while gateway.proc.poll() is None and time.monotonic() < until:
         time.sleep(0.02)
-    gateway.proc.kill()  # nothing, if it has ended
+    gateway.proc.kill()  # does nothing if it has ended
     gateway.proc.wait()
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None

@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 from faircrowd._checks import few
 from faircrowd.engines.spark.blocks import SCHEMA, SEVERAL, View, from_stream, pack, pieces, stream_of
 from faircrowd.engines.spark.codes import column_of, is_missing, survey
-from faircrowd.engines.spark.jobs import collected, told
+from faircrowd.engines.spark.session import collected, spark_errors
 from faircrowd.errors import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["Rows", "Summary", "facts_of", "packed", "summary_of", "whole_rows"]
+__all__ = ["Rows", "Summary", "complete_rows", "facts_of", "packed", "summary_of"]
 
 _SUMMARY = "counts binary, no_group binary, no_truth binary"
 
 
 class Summary(NamedTuple):
-    """What one pass over the packed blocks counts; ``no_ids`` are no ids, of the type that they have."""
+    """What one pass over the packed blocks counts; ``no_ids`` is an empty array of the type of the ids."""
 
     tasks_per_group: NDArray[np.int64]
     most_votes: int
     repeated: int
-    no_ids: Any
+    no_ids: pa.Array
 
 
 class Rows(NamedTuple):
@@ -40,7 +40,7 @@ class Rows(NamedTuple):
     read : int
         Number of all rows.
     missing : dict
-        How many rows lack a task, a worker, a label; the first of these counts.
+        How many rows lack a task, a worker or a label, by the first of these that is missing.
     found : list of pyarrow.Table
         For each set of columns, its values and their ``count`` among the votes.
     """
@@ -48,32 +48,34 @@ class Rows(NamedTuple):
     votes: "DataFrame"
     read: int
     missing: dict[str, int]
-    found: list[Any]
+    found: list[pa.Table]
 
 
-def whole_rows(frame: "DataFrame", columns: Mapping[str, str], sets: Sequence[Sequence[str]]) -> Rows:
-    """Leave rows out that lack a task, a worker or a label, and count the values of sets of columns.
+def complete_rows(frame: "DataFrame", columns: Mapping[str, str], sets: Sequence[Sequence[str]]) -> Rows:
+    """Leave out rows that lack a task, a worker or a label, and count the values of sets of columns.
 
     ``columns`` maps the new name of each column to its name in the frame.
     """
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     votes = _selected(frame, columns)
-    before, lacks = F.lit(False), {}
+    is_incomplete, lacks = F.lit(False), {}
     for role in ("task", "worker", "label"):
-        lacks[role] = ~before & is_missing(votes, role)
-        before = before | is_missing(votes, role)
-    counts = [F.count_if(~before).alias("count"), F.count(F.lit(1)).alias("rows")]
+        lacks[role] = ~is_incomplete & is_missing(votes, role)
+        is_incomplete = is_incomplete | is_missing(votes, role)
+    counts = [F.count_if(~is_incomplete).alias("count"), F.count(F.lit(1)).alias("rows")]
     counts += [F.count_if(lacking).alias(f"no_{role}") for role, lacking in lacks.items()]
     total, *found = survey(votes, [[], *sets], counts)
     rows, *missing = (sum(total.column(name).to_pylist()) for name in ("rows", *(f"no_{role}" for role in lacks)))
-    return Rows(votes.filter(~before), rows, {role: n for role, n in zip(lacks, missing, strict=True) if n}, found)
+    return Rows(
+        votes.filter(~is_incomplete), rows, {role: n for role, n in zip(lacks, missing, strict=True) if n}, found
+    )
 
 
 def facts_of(
     tasks: "DataFrame", votes: "DataFrame", columns: Mapping[str, str], sets: Sequence[Sequence[str]]
-) -> tuple["DataFrame", list[Any]]:
-    """Return what a table of tasks says of the tasks that have votes, and the values of sets of its columns."""
+) -> tuple["DataFrame", list[pa.Table]]:
+    """Return the rows of a table of tasks whose tasks have votes, and the values of sets of its columns."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     known = _selected(tasks, columns)
@@ -82,14 +84,14 @@ def facts_of(
 
 
 def packed(votes: "DataFrame", facts: "DataFrame | None", partitions: int, sizes: dict[str, int]) -> "DataFrame":
-    """Pack coded votes into blocks of whole tasks.
+    """Pack coded votes into blocks, each with all votes of its tasks.
 
     Parameters
     ----------
     votes : DataFrame
-        Columns task, worker, label, and the codes group and truth where they stand in the table of votes.
+        Columns task, worker, label, and the codes group and truth where they are columns of the votes.
     facts : DataFrame, optional
-        Columns task, group, truth (either may lack), where they stand in a table of tasks.
+        Columns task, group, truth (either may be missing), where they are columns of a table of tasks.
     sizes : dict
         Number of codes: "label" and "group".
     """
@@ -100,7 +102,7 @@ def packed(votes: "DataFrame", facts: "DataFrame | None", partitions: int, sizes
         names = [name for name in ("group", "truth") if name in facts.columns]
         several = {name: F.min(name) != F.max(name) for name in names}
         one = [F.when(several[name], F.lit(SEVERAL)).otherwise(F.min(name)).alias(name) for name in names]
-        # Cut alike, or Spark may cut the votes anew, in as many parts as its settings say.
+        # Partitioned the same way, or Spark may repartition the votes, into as many parts as its settings say.
         votes = votes.join(facts.repartition(partitions, "task").groupBy("task").agg(*one), on="task", how="left")
     # Tasks are sorted where they are packed: Spark's own sort takes several times as long.
     return votes.mapInArrow(partial(pack, sizes=sizes), SCHEMA)
@@ -123,8 +125,8 @@ def summary_of(blocks: "DataFrame", n_groups: int) -> Summary:
     return Summary(np.array(tasks, dtype=np.int64), int(counts[:, -1].max()), repeated, no_ids)
 
 
-def _summarise(batches: Iterable[Any], *, n_groups: int) -> Iterator[Any]:
-    """Count within each packed row, and name a few tasks without a group or a truth of theirs; runs on an executor."""
+def _summarise(batches: Iterable[pa.RecordBatch], *, n_groups: int) -> Iterator[pa.RecordBatch]:
+    """Count within each packed row, and name a few tasks whose group or true label is not clear; on an executor."""
     view = View(by_group=True, with_gold=True, with_ids=True, votes=1)
     for batch in batches:
         for piece, repeated in zip(pieces([batch], view), batch.column("repeated").to_pylist(), strict=True):
@@ -144,13 +146,13 @@ def _some(found: list[dict[str, Any]], column: str, total: int) -> str:
 
 
 def _selected(frame: "DataFrame", columns: Mapping[str, str]) -> "DataFrame":
-    """Return columns by their new names."""
-    with told("Spark cannot tell the columns"):  # names that differ in capitals alone
+    """Return columns under their new names."""
+    with spark_errors("Spark cannot distinguish the columns"):  # names that differ only in capitals
         return frame.select(*(_plain(frame, name).alias(role) for role, name in columns.items()))
 
 
 def _plain(frame: "DataFrame", name: str) -> "Column":
-    """Return a column; of numbers with a fraction, without the zero that has a sign, which Spark tells from zero."""
+    """Return a column; in columns of floats, -0.0 becomes 0.0, because Spark takes them for two values."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     column = column_of(name)

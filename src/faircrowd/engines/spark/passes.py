@@ -1,7 +1,7 @@
 """What runs on the executors: a kernel over the packed blocks of a partition."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ __all__ = [
     "COUNTS",
     "PARTS",
     "SUMS",
+    "NamedSteps",
     "Steps",
     "add_sums",
     "gather_rows",
@@ -27,14 +28,17 @@ __all__ = [
 SUMS = "array int, cells binary, sums binary"
 PARTS = "array int, part binary"
 COUNTS = -1
-"""The number of the array that holds the tasks a group."""
-Steps = tuple[tuple[Any, tuple[Any, ...]], ...]
+"""The number of the array with the number of tasks per group."""
+Function: TypeAlias = Callable[..., NDArray[Any]]
+Steps: TypeAlias = tuple[tuple[Function, tuple[object, ...]], ...]
 """A kernel, and functions of what it returns, each with its further arguments."""
+NamedSteps: TypeAlias = tuple[tuple[Named, tuple[object, ...]], ...]
+"""The same, by name: as they are sent to executors."""
 
 
 def sum_rows(
-    batches: Iterable[Any], *, kernel: Named, parameters: tuple[Any, ...], view: View, n_groups: int
-) -> Iterator[Any]:
+    batches: Iterable[pa.RecordBatch], *, kernel: Named, parameters: tuple[object, ...], view: View, n_groups: int
+) -> Iterator[pa.RecordBatch]:
     """Sum a kernel over a partition."""
     function = kernel.find()
     tasks = np.zeros(n_groups, dtype=np.int64)
@@ -43,30 +47,30 @@ def sum_rows(
         tasks += np.bincount(piece.group, minlength=n_groups)
         part = function(*_seen(piece, view.with_ids), *parameters)
         if total:
-            for whole, new in zip(total, part, strict=True):
-                whole += new
+            for so_far, new in zip(total, part, strict=True):
+                so_far += new
         else:
             total = list(part)
     yield _batch([tasks, *(part.reshape(-1) for part in total)])
 
 
-def join_sums(batches: Iterable[Any], *, sizes: list[int]) -> Iterator[Any]:
-    """Add up the sums of several partitions; ``sizes`` are those of the arrays, the tasks a group first."""
+def join_sums(batches: Iterable[pa.RecordBatch], *, sizes: list[int]) -> Iterator[pa.RecordBatch]:
+    """Add up the sums of several partitions; ``sizes`` are those of the arrays, the tasks per group first."""
     tasks, *total = (np.zeros(size, dtype=np.int64) for size in sizes)
     for batch in batches:
         add_sums(batch, tasks, total)
     yield _batch([tasks, *total])
 
 
-def add_sums(rows: Any, tasks: NDArray[np.int64], total: list[NDArray[np.int64]]) -> None:
-    """Add rows of sums to the tasks a group and to arrays."""
+def add_sums(rows: pa.Table | pa.RecordBatch, tasks: NDArray[np.int64], total: list[NDArray[np.int64]]) -> None:
+    """Add rows of sums to the tasks per group and to arrays."""
     for number, cells, sums in zip(*(rows.column(name) for name in ("array", "cells", "sums")), strict=True):
         into = tasks if number.as_py() == COUNTS else total[number.as_py()].reshape(-1)
         place, values = (np.frombuffer(part.as_buffer(), np.int64) for part in (cells, sums))
         into[place if place.size else slice(values.size)] += values
 
 
-def _batch(arrays: list[NDArray[np.int64]]) -> Any:
+def _batch(arrays: list[NDArray[np.int64]]) -> pa.RecordBatch:
     packed = [_packed(part) for part in arrays]
     return pa.record_batch(
         {
@@ -78,16 +82,22 @@ def _batch(arrays: list[NDArray[np.int64]]) -> Any:
 
 
 def gather_rows(
-    batches: Iterable[Any], *, kernel: Named, parameters: tuple[Any, ...], view: View, n_groups: int, most: int
-) -> Iterator[Any]:
+    batches: Iterable[pa.RecordBatch],
+    *,
+    kernel: Named,
+    parameters: tuple[object, ...],
+    view: View,
+    n_groups: int,
+    max_bytes: int,
+) -> Iterator[pa.RecordBatch]:
     """Yield the arrays of a kernel, block by block."""
     function = kernel.find()
     size = 0
     for piece in pieces(batches, view):
         made = [np.ascontiguousarray(part) for part in function(*_seen(piece, view.with_ids), *parameters)]
         size += sum(part.nbytes for part in made)
-        if size > most:
-            raise InputError(too_much(kernel.name, size, most))
+        if size > max_bytes:
+            raise InputError(too_much(kernel.name, size, max_bytes))
         parts = [np.bincount(piece.group, minlength=n_groups).astype(np.int64), *made]
         yield pa.record_batch(
             {
@@ -97,8 +107,10 @@ def gather_rows(
         )
 
 
-def make_rows(batches: Iterable[Any], *, steps: Steps, view: View, ids: bool, names: tuple[str, ...]) -> Iterator[Any]:
-    """Make one row a task; ``ids`` says whether the kernel sees the ids too."""
+def make_rows(
+    batches: Iterable[pa.RecordBatch], *, steps: NamedSteps, view: View, ids: bool, names: tuple[str, ...]
+) -> Iterator[pa.RecordBatch]:
+    """Make one row per task; ``ids`` is whether the kernel sees the ids too."""
     found = tuple((function.find(), arguments) for function, arguments in steps)
     for piece in pieces(batches, view):
         assert piece.ids is not None  # noqa: S101 - the view asks for them
@@ -112,8 +124,8 @@ def make_rows(batches: Iterable[Any], *, steps: Steps, view: View, ids: bool, na
         yield pa.record_batch({"task": piece.ids.values, "group": pa.array(piece.group), **columns})
 
 
-def run_steps(steps: Iterable[tuple[Callable[..., Any], tuple[Any, ...]]], piece: Piece, ids: bool) -> Any:
-    """Return what a kernel and the functions after it make of a block."""
+def run_steps(steps: Steps, piece: Piece, ids: bool) -> NDArray[Any]:
+    """Return the result of a kernel and of the functions after it for a block."""
     (kernel, parameters), *more = steps
     made = kernel(*_seen(piece, ids), *parameters)
     for function, arguments in more:
@@ -121,15 +133,15 @@ def run_steps(steps: Iterable[tuple[Callable[..., Any], tuple[Any, ...]]], piece
     return made
 
 
-def too_much(name: str, size: int, most: int) -> str:
-    """Say that a kernel returns more than the driver takes."""
+def too_much(name: str, size: int, max_bytes: int) -> str:
+    """Return the message that a kernel returns more than the driver takes."""
     return (
-        f"{name} returns more than {size / 1e6:,.0f} MB to the driver, and {most / 1e6:,.0f} MB are allowed; gather "
-        "fewer tasks, use emit, or raise result_bytes and spark.driver.maxResultSize."
+        f"{name} returns more than {size / 1e6:,.0f} MB to the driver, and {max_bytes / 1e6:,.0f} MB are allowed; "
+        "gather fewer tasks, use emit, or raise result_bytes and spark.driver.maxResultSize."
     )
 
 
-def _seen(piece: Piece, ids: bool) -> tuple[Any, ...]:
+def _seen(piece: Piece, ids: bool) -> tuple[object, ...]:
     """Return what a kernel is called with before its parameters."""
     return (piece.block, piece.ids) if ids else (piece.block,)
 

@@ -1,4 +1,4 @@
-"""One row a task as a Spark frame, made where the tasks are."""
+"""One row per task as a Spark frame, made where the tasks are."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,13 +20,13 @@ __all__ = ["SparkRows"]
 
 
 class SparkRows:
-    """One row a task, not made yet: a kernel, and functions of what it returns.
+    """One row per task, not made yet: a kernel, and functions of what it returns.
 
     Parameters
     ----------
     votes : SparkVotes
     view : View
-        Its ``with_ids`` says whether the kernel sees the ids.
+        Its ``with_ids`` is whether the kernel sees the ids.
     steps : tuple of (function, arguments)
         The first is the kernel; each other takes the array of the one before.
     """
@@ -34,17 +34,18 @@ class SparkRows:
     def __init__(self, votes: SparkVotes, view: View, steps: Steps) -> None:
         self.votes, self.view, self.steps = votes, view, steps
 
-    def map(self, function: Callable[..., NDArray[Any]], *arguments: Any) -> "SparkRows":
-        """Return the rows that a function (of an array with a row a task) makes of these."""
+    def map(self, function: Callable[..., NDArray[Any]], *arguments: object) -> "SparkRows":
+        """Return the rows that a function of these (as an array with one row per task) returns."""
         return SparkRows(self.votes, self.view, (*self.steps, (function, arguments)))
 
     def frame(self, name: str | Sequence[str] = "value") -> "DataFrame":
         """Return a Spark frame: ``task``, the code of its ``group``, and what was made, under the name given.
 
-        What was made is a number a task, or several: then the column holds arrays, or with as many names, each
-        has a column of its own. :func:`~faircrowd.engines.spark.codes.with_values` turns codes into values.
+        What was made is one number per task, or several: then the column holds arrays or, if there are as many
+        names, each number has its own column. :func:`~faircrowd.engines.spark.codes.with_values` turns codes into
+        values.
 
-        The frame is made when it is used, and nobody counts its rows then; :meth:`SparkVotes.check` does.
+        The frame is made when it is used, and its rows are not counted then; :meth:`SparkVotes.check` counts them.
         """
         from pyspark.sql.types import ArrayType, DoubleType, IntegerType, LongType, StructField, StructType
 

@@ -1,17 +1,18 @@
-"""Votes of a Spark frame: the lists of workers, classes and groups come to the driver, the votes never do."""
+"""Votes of a Spark frame: the lists of workers, classes and groups come to the driver, but never the votes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, check_count, warn
 from faircrowd.engines.protocols import Role
 from faircrowd.engines.spark.codes import coding_of, union, with_codes
-from faircrowd.engines.spark.jobs import collected, told
-from faircrowd.engines.spark.packing import facts_of, packed, summary_of, whole_rows
+from faircrowd.engines.spark.packing import complete_rows, facts_of, packed, summary_of
+from faircrowd.engines.spark.session import collected, spark_errors
 from faircrowd.errors import DataWarning, FaircrowdError, InputError, OptionError
 from faircrowd.votes.account import VotesReport
 from faircrowd.votes.frames import find_column
@@ -21,17 +22,18 @@ from faircrowd.votes.vocabulary import Codes, Vocabulary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
 __all__ = ["SparkVotes", "spark_votes"]
 
-_VOTES_A_PARTITION = 1 << 20
-_MOST_PARTITIONS = 5000
-_LISTS = {"worker": "workers", "label": "classes", "group": "groups"}
+_VOTES_PER_PARTITION = 1 << 20
+_MAX_PARTITIONS = 5000
+_VOCABULARIES = {"worker": "workers", "label": "classes", "group": "groups"}
 
 
 @dataclass(frozen=True, eq=False)
 class SparkVotes:
-    """Votes as packed blocks in Spark, and what the driver knows of them.
+    """Votes as packed blocks in Spark, and what the driver knows about them.
 
     Attributes
     ----------
@@ -40,7 +42,7 @@ class SparkVotes:
     task_type : pyspark.sql.types.DataType
         Type of the ids of tasks.
     no_ids : pyarrow.Array
-        No ids, of the type that they have in Arrow.
+        An empty array of the type that ids have in Arrow.
     workers, classes : Vocabulary
         What the codes stand for, in the order of :func:`faircrowd.read_votes`.
     groups : Vocabulary or None
@@ -49,11 +51,11 @@ class SparkVotes:
         The column that the known true labels came from.
     votes_per_worker : ndarray of int64
     tasks_per_group : ndarray of int64
-        Number of tasks of each group (of all, without groups). Every pass must come back with these.
+        Number of tasks of each group (of all, without groups). Every pass must return the same.
     most_votes : int
-        Votes of the task that has the most.
+        Number of votes of the task that has the most.
     partitions : int
-        Into how many parts the tasks are cut.
+        Number of parts that the tasks are split into.
     report : VotesReport
         What happened to every row. Tasks left with no vote are not listed here.
     codes : dict
@@ -61,8 +63,8 @@ class SparkVotes:
     """
 
     stored: "DataFrame"
-    task_type: Any
-    no_ids: Any
+    task_type: "DataType"
+    no_ids: pa.Array
     workers: Vocabulary
     classes: Vocabulary
     groups: Vocabulary | None
@@ -96,18 +98,18 @@ class SparkVotes:
 
     @property
     def style(self) -> Style:
-        """How results a worker or a class are given: these are small, and come as a frame on the driver."""
+        """How results per worker or class are given: these are small, and come as a frame on the driver."""
         return Style()
 
     def recoded(self, role: Role, vocabulary: Vocabulary, place: Codes) -> "SparkVotes":
-        """Return the votes with other codes: ``place[i]`` in place of ``i``. Nothing moves until a pass reads them.
+        """Return the votes with the code ``place[i]`` in place of ``i``. Nothing is moved until a pass reads them.
 
-        ``role`` is worker, label or group. A worker's code may run past the vocabulary, as those of a VoteTable may.
+        A worker's new code may run past the vocabulary: those are workers that it does not know.
         """
         place = place.astype(np.int32)
         before = self.codes.get(role)
         codes = {**self.codes, role: place if before is None else place[before]}
-        new: dict[str, Any] = {"codes": codes, _LISTS[role]: vocabulary}
+        new: dict[str, Any] = {"codes": codes, _VOCABULARIES[role]: vocabulary}
         for which, counts in (("worker", "votes_per_worker"), ("group", "tasks_per_group")):
             if role == which:
                 new[counts] = np.zeros(max(len(vocabulary), int(place.max(initial=-1)) + 1), dtype=np.int64)
@@ -115,12 +117,12 @@ class SparkVotes:
         return replace(self, **new)
 
     def check(self, frame: "DataFrame") -> None:
-        """Count the rows, and the different tasks, of a frame with a row a task, by a pass over it.
+        """Count the rows, and the different tasks, of a frame with one row per task, by a pass over it.
 
         Raises
         ------
         FaircrowdError
-            If a task was lost or doubled.
+            If a task was lost or duplicated.
         """
         from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
@@ -129,21 +131,21 @@ class SparkVotes:
         if found != {"rows": self.n_tasks, "tasks": self.n_tasks}:
             raise FaircrowdError(
                 f"The frame has {found['rows']:,} rows of {found['tasks']:,} tasks instead of one for each of "
-                f"{self.n_tasks:,}: rows were lost or doubled. Does the source change? Give spark_votes a path to keep "
-                "the blocks in."
+                f"{self.n_tasks:,}: rows were lost or duplicated. Does the source change? Give spark_votes a path to "
+                "keep the blocks in."
             )
 
     def check_tasks(self, tasks: NDArray[np.int64]) -> None:
         """Raise if the number of tasks of each group is not that of the votes."""
         if not np.array_equal(tasks, self.tasks_per_group):
             raise FaircrowdError(
-                f"A pass over Spark saw {tasks.tolist()} tasks a group instead of "
-                f"{self.tasks_per_group.tolist()}: rows were lost or doubled. Does the source change? "
+                f"A pass over Spark saw {tasks.tolist()} tasks per group instead of "
+                f"{self.tasks_per_group.tolist()}: rows were lost or duplicated. Does the source change? "
                 "Give spark_votes a path to keep the blocks in."
             )
 
     def notes(self) -> list[str]:
-        """Say what became of the rows, and which labels or groups look alike, as a VoteTable does."""
+        """Return what users should know: which rows were set aside, and which labels or groups look alike."""
         return notes_on(self.report, self.classes, self.groups)
 
     def close(self) -> None:
@@ -171,12 +173,14 @@ def spark_votes(
     partitions: int | None = None,
     path: str | None = None,
 ) -> SparkVotes:
-    """Pack the votes of a Spark frame into blocks of whole tasks. Nothing after this shuffles the votes.
+    """Pack the votes of a Spark frame into blocks, each with all votes of its tasks. No later step shuffles the votes.
+
+    Import it as ``from faircrowd.engines import spark_votes``.
 
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
-        A row a vote; of a classic session or of Spark Connect.
+        One row per vote; of a classic session or of Spark Connect.
     task, worker, label : str, optional
         Names of the columns, by default as in :func:`faircrowd.read_votes`.
     sensitive_features : str or list of str
@@ -185,14 +189,14 @@ def spark_votes(
     true_labels : str, optional
         Column that holds the true label of a task, null where it is not known; in the same frame.
     tasks : pyspark.sql.DataFrame, optional
-        A row a task; its task column has the name of that of ``frame``.
+        One row per task; its task column has the same name as that of ``frame``.
     on_missing : {"drop", "error"}
         What to do with rows that lack a task, a worker or a label.
     on_duplicate : {"error", "all"}
         What to do where a worker votes more than once on a task. Rows of Spark have no order, so none of them is
         the first or the last.
     partitions : int, optional
-        Into how many parts the tasks are cut, by default one for about a million votes, which one Python process
+        Number of parts that the tasks are split into, by default one per million votes or so, which one Python process
         then sorts in memory. Results do not depend on it.
     path : str, optional
         Where to write the blocks as Parquet, from which each pass then reads. By default Spark keeps them in
@@ -201,8 +205,8 @@ def spark_votes(
     check_choice("on_missing", on_missing, ("drop", "error"))
     if on_duplicate in ("first", "last"):
         raise OptionError(
-            f"on_duplicate={on_duplicate!r} needs an order of the rows, which Spark has not; keep one row a task and "
-            "worker before, or use on_duplicate='all'."
+            f"on_duplicate={on_duplicate!r} needs an order of the rows, which Spark does not have; keep one row per "
+            "task and worker before, or use on_duplicate='all'."
         )
     check_choice("on_duplicate", on_duplicate, ("error", "all"))
     given = {"task": task, "worker": worker, "label": label}
@@ -216,7 +220,7 @@ def spark_votes(
     sets = {"group": [name for name in names if name != "truth"], "truth": ["truth"] if true_labels else []}
     more = [one for one in sets.values() if one]
     inside = names if tasks is None else {}
-    votes, rows_read, missing, found = whole_rows(
+    votes, rows_read, missing, found = complete_rows(
         frame, roles | inside, [["worker"], ["label"], *(more if tasks is None else [])]
     )
     if missing and on_missing == "error":
@@ -239,14 +243,14 @@ def spark_votes(
         known = with_codes(known, truth_codes.within(label_codes.vocabulary), "truth")
     votes = with_codes(with_codes(known if tasks is None else votes, worker_codes, "worker"), label_codes, "label")
     if partitions is None:
-        partitions = int(np.clip(worker_codes.counts.sum() // _VOTES_A_PARTITION, 2, _MOST_PARTITIONS))
+        partitions = int(np.clip(worker_codes.counts.sum() // _VOTES_PER_PARTITION, 2, _MAX_PARTITIONS))
     check_count("partitions", partitions, least=1)
     sizes = {"label": len(label_codes.vocabulary), "group": 1 if groups is None else len(groups)}
     stored = packed(votes, known if tasks is not None and names else None, partitions, sizes)
     if path is None:
         stored = stored.persist()
     else:
-        with told(f"The blocks could not be written to {path}"):
+        with spark_errors(f"The blocks could not be written to {path}"):
             stored.write.parquet(path)
         stored = frame.sparkSession.read.parquet(path)
     try:

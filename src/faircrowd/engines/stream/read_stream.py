@@ -1,4 +1,4 @@
-"""Votes beyond memory: regrouped once on disk, then mapped, so that every model works on them unchanged."""
+"""Votes beyond memory: grouped by task once on disk, then mapped, so that every model works on them unchanged."""
 
 import os
 import weakref
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from faircrowd._checks import check_choice, warn
 from faircrowd.engines.engine_choice import memory_to_regroup
@@ -27,7 +27,8 @@ from faircrowd.votes.vocabulary import Codes, Vocabulary
 
 __all__ = ["read_votes_on_disk"]
 
-_PIECE = 1 << 20
+_RECODED_AT_ONCE = 1 << 20
+"""Codes in a file are renumbered this many at a time."""
 
 
 def read_votes_on_disk(
@@ -47,9 +48,9 @@ def read_votes_on_disk(
 ) -> VoteTable:
     """Read a file of votes of any size; the result equals that of ``read_votes``, bit for bit.
 
-    The votes lie in files that are mapped into memory, so that only what is in use takes space there. What
-    there is one of a task (ids, groups, later posteriors and labels) is held in memory. The files go when the
-    table does, or at the end of the process.
+    The votes are kept in files that are mapped into memory, so that only what is in use takes memory. What exists once
+    per task (ids, groups, later posteriors and labels) is held in memory. The files are removed with the table, or at
+    the end of the process. Import it as ``from faircrowd.engines import read_votes_on_disk``.
 
     Parameters
     ----------
@@ -58,11 +59,11 @@ def read_votes_on_disk(
     sensitive_features : str or list of str, optional
         Names of columns of the votes or of ``tasks``.
     tasks : path, optional
-        A table with a row a task.
+        A table with one row per task.
     memory_limit : int, optional
         Bytes that regrouping may take; by default less than half of the free memory, at most 1.5 GB.
     folder : path, optional
-        Where the files are made, in a folder of their own; by default where the system has temporary files.
+        Where a folder for the files is made; by default where the system has temporary files.
     """
     check_choice("on_duplicate", on_duplicate, ("last", "first", "all", "error"))
     check_choice("on_missing", on_missing, ("drop", "error"))
@@ -118,7 +119,7 @@ def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: st
         )
     vocabularies = {role: sorter.encoded(role) for role in ROLES}
     check_label_lengths(vocabularies["label"], str(sorter.staged.source.path))
-    # The first of equal pairs stays: the order of rows among them is turned round for the last to do so.
+    # The first of equal pairs is kept: to keep the last, the order of rows among them is reversed.
     last = {"first": "row", "all": "label_code"}.get(on_duplicate, "row DESC")
     sizes = {role: len(vocabulary) for role, vocabulary in vocabularies.items()}
     written = write_votes(sorter.sorted_codes(last), place, sizes, keep_all=on_duplicate == "all")
@@ -143,20 +144,20 @@ def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: st
     return VoteTable(tasks, workers, classes, _mapped(place / "offsets", np.int64), worker, label, report=report)
 
 
-def _mapped(path: Path, kind: Any = np.int32) -> NDArray[Any]:
-    """Map a file to be read; as a plain array, which compiled kernels know. An empty file cannot be mapped."""
+def _mapped(path: Path, kind: DTypeLike = np.int32) -> NDArray[Any]:
+    """Map a file to be read, as a plain array, for which kernels are compiled. An empty file cannot be mapped."""
     if path.stat().st_size == 0:
         return np.empty(0, dtype=kind)
     return np.asarray(np.memmap(path, dtype=kind, mode="r"))
 
 
 def _in_use(path: Path, vocabulary: Vocabulary, used: NDArray[np.bool_]) -> tuple[Codes, Vocabulary]:
-    """Map a file of codes, without the values that no vote has; codes are renumbered in it, a piece at a time."""
+    """Map a file of codes, and drop the values that no vote has; the codes are renumbered in the file."""
     if used.all():
         return _mapped(path), vocabulary
     place = (np.cumsum(used) - 1).astype(np.int32)
     with path.open("r+b") as file:
-        while (codes := np.fromfile(file, dtype=np.int32, count=_PIECE)).size:
+        while (codes := np.fromfile(file, dtype=np.int32, count=_RECODED_AT_ONCE)).size:
             file.seek(-codes.nbytes, os.SEEK_CUR)
             file.write(place[codes].data)
     return _mapped(path), vocabulary.take(np.flatnonzero(used))

@@ -1,9 +1,9 @@
-"""Votes in any order to votes grouped by task, by DuckDB: it sorts under a memory limit and spills to disk."""
+"""Votes in any order to votes grouped by task, by DuckDB, which sorts under a memory limit and spills to disk."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +16,16 @@ from faircrowd.errors import FileError, InputError, OptionError
 from faircrowd.votes.encode import encode
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
-__all__ = ["Sorter", "Written", "opened_sorter", "write_votes"]
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["ROLES", "Sorter", "Written", "opened_sorter", "refuse_repeated", "write_votes"]
 
 ROLES = ("task", "worker", "label")
 
 
 class Written(NamedTuple):
-    """What was written: the votes of each task, the repeated rows, and which codes are in use."""
+    """What was written: the number of votes of each task, the repeated rows, and which codes are in use."""
 
     counts: NDArray[np.int64]
     repeated: int
@@ -41,19 +44,19 @@ class Sorter:
         The columns of task, worker and label.
     """
 
-    def __init__(self, database: Any, staged: Staged, roles: dict[str, str]) -> None:
+    def __init__(self, database: "DuckDBPyConnection", staged: Staged, roles: dict[str, str]) -> None:
         self.database, self.staged, self.roles = database, staged, roles
         self._codes: dict[str, str] = {}
         self._joins = ""
         if any(map(pa.types.is_floating, staged.types.values())):
-            # The statistics of a Parquet file leave NaN out; what is concluded from them is wrong where there is one.
+            # The statistics of a Parquet file leave NaN out; conclusions from them are wrong where there is one.
             self.database.execute("SET disabled_optimizers = 'statistics_propagation'")
         columns = ", ".join(f"{self._clean(name)} AS {role}" for role, name in roles.items())
         rows = f"SELECT file_row_number AS row, {columns} FROM {self._file}"  # noqa: S608
         self.database.execute(f"CREATE VIEW votes AS {rows}")
 
     def account(self) -> tuple[int, dict[str, int], dict[str, int]]:
-        """Return the number of rows, the rows that lack each role (by the first that lacks), and the first such row."""
+        """Return the number of rows, how many lack each role (by the first that is missing), and the first such row."""
         sums = "count(*), count(*) FILTER (task IS NULL), count(*) FILTER (worker IS NULL AND task IS NOT NULL), "
         sums += "count(*) FILTER (label IS NULL AND worker IS NOT NULL AND task IS NOT NULL), "
         sums += ", ".join(f"min(row) FILTER ({role} IS NULL)" for role in ROLES)
@@ -75,12 +78,12 @@ class Sorter:
         self._joins += f" JOIN {role}_codes ON votes.{role} = {role}_codes.value"
         return vocabulary
 
-    def sorted_codes(self, last: str) -> Any:
+    def sorted_codes(self, last: str) -> pa.RecordBatchReader:
         """Yield blocks of (task, worker, label) codes in order of task and worker, equal ones in order of ``last``."""
         codes = ", ".join(f"{code} AS {role}_code" for role, code in self._codes.items())
-        whole = " AND ".join(f"votes.{role} IS NOT NULL" for role in ROLES)
+        complete = " AND ".join(f"votes.{role} IS NOT NULL" for role in ROLES)
         order = f"ORDER BY task_code, worker_code, {last}"
-        query = f"SELECT {codes} FROM votes{self._joins} WHERE {whole} {order}"  # noqa: S608
+        query = f"SELECT {codes} FROM votes{self._joins} WHERE {complete} {order}"  # noqa: S608
         return self._stream(query)
 
     def distinct(self, names: Sequence[str]) -> pa.Table:
@@ -101,18 +104,18 @@ class Sorter:
             return column
         return f"CASE WHEN isnan({column}) THEN NULL WHEN {column} = 0 THEN abs({column}) ELSE {column} END"
 
-    def _stream(self, query: str) -> Any:
+    def _stream(self, query: str) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_stream(self.database.sql(query))
 
 
 @contextmanager
 def opened_sorter(staged: Staged, roles: dict[str, str], folder: Path, memory_limit: int) -> Iterator[Sorter]:
-    """Open a database that takes no more memory than it may, and spills to a folder."""
+    """Open a database with a limit of memory that spills to a folder."""
     try:
         import duckdb
     except ImportError:
         raise OptionError("Streaming needs DuckDB; install it with pip install 'faircrowd[stream]'.") from None
-    settings: dict[str, Any] = {
+    settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{memory_limit}B",
         "temp_directory": str(folder / "spill"),
         "threads": available_threads(),
@@ -129,8 +132,8 @@ def opened_sorter(staged: Staged, roles: dict[str, str], folder: Path, memory_li
         raise FileError(f"{staged.source.path} cannot be regrouped: {' '.join(str(error).split())[:300]}") from None
 
 
-def write_votes(blocks: Iterable[Any], folder: Path, sizes: dict[str, int], *, keep_all: bool) -> Written:
-    """Write sorted codes to the files ``worker`` and ``label``; of equal (task, worker) pairs the first stays."""
+def write_votes(blocks: Iterable[pa.RecordBatch], folder: Path, sizes: dict[str, int], *, keep_all: bool) -> Written:
+    """Write sorted codes to the files ``worker`` and ``label``; of equal (task, worker) pairs the first is kept."""
     counts = np.zeros(sizes["task"], dtype=np.int64)
     used = {role: np.zeros(sizes[role], dtype=np.bool_) for role in ("worker", "label")}
     before, repeated, first_repeated = -1, 0, (-1, -1)
@@ -153,13 +156,13 @@ def write_votes(blocks: Iterable[Any], folder: Path, sizes: dict[str, int], *, k
                 counts[task[0] : task[0] + found.size] += found
             used["worker"][worker] = True
             used["label"][label] = True
-            workers.write(worker.data)  # unlike tofile, it tells when the disk is full
+            workers.write(worker.data)  # unlike tofile, it raises when the disk is full
             labels.write(label.data)
     return Written(counts, repeated, first_repeated, used)
 
 
 def _low_of_range(kind: pa.DataType, vocabulary: Vocabulary) -> int | None:
-    """Return the lowest of integers without a gap, whose codes need no look-up; None for any others."""
+    """Return the lowest of consecutive integers, whose codes need no look-up; None for other values."""
     if not pa.types.is_integer(kind) or pa.types.is_uint64(kind) or not len(vocabulary):
         return None
     low, high = vocabulary.some([0, len(vocabulary) - 1])
