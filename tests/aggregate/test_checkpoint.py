@@ -51,7 +51,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     fc.DawidSkene(**ROUNDS).fit(VOTES, checkpoint=Checkpoint(path, fingerprint(VOTES, 1), resume=False))
     assert fingerprint(VOTES, 1) == fingerprint(VOTES, 1)
     assert len({fingerprint(VOTES, 1), fingerprint(VOTES, 2), fingerprint(fc.read_votes(CROWD.votes), 1)}) == 3
-    with pytest.raises(InputError, match=r"is of other votes or options; .* start anew with resume=False"):
+    with pytest.raises(InputError, match=r"is of other votes or options; .* leave resume=True out"):
         fc.DawidSkene(**ROUNDS).fit(VOTES, checkpoint=Checkpoint(path, fingerprint(VOTES, 2), resume=True))
     fc.DawidSkene(**ROUNDS).fit(VOTES, checkpoint=Checkpoint(path, fingerprint(VOTES, 2), resume=False))
 

@@ -86,7 +86,7 @@ class Aggregator(Parameters, ABC):
         -------
         Posterior
             Labels, probabilities and log-probabilities, as frames and as arrays; of votes in Spark a
-            :class:`~faircrowd.aggregate.spark_posterior.SparkPosterior`, which has Spark frames.
+            :class:`~faircrowd.aggregate.posterior.SparkPosterior`, which has Spark frames.
         """
         fitted = self.votes_
         new = self._read(data, sensitive_features)
