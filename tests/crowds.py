@@ -1,4 +1,4 @@
-"""Aggregators with what each needs to be fitted, and small crowds for them."""
+"""Every aggregator with settings and what it needs to be fitted, and small crowds to fit it to."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,35 +7,40 @@ import numpy as np
 import pandas as pd
 
 import faircrowd as fc
+from faircrowd.aggregate.em import Iterative
+from faircrowd.aggregate.registry import kind_named
 
 
 @dataclass(frozen=True)
 class Case:
-    """An aggregator, and whether it learns from true labels or groups."""
+    """An aggregator by its name, its settings, and whether it learns by group."""
 
-    kind: type
+    name: str
     settings: dict[str, Any]
-    learns_truth: bool = False
     learns_groups: bool = False
+
+    @property
+    def kind(self) -> Any:
+        return kind_named(self.name).load()
 
     def fit(self, crowd: "Crowd", **settings: Any) -> Any:
         model = self.kind(**{**self.settings, **settings})
         return model.fit(crowd.votes, *self.truth(crowd), **self.groups(crowd))
 
     def truth(self, crowd: "Crowd") -> tuple[Any, ...]:
-        return (crowd.gold,) if self.learns_truth else ()
+        return (crowd.gold,) if kind_named(self.name).gold == "required" else ()
 
     def groups(self, crowd: "Crowd") -> dict[str, Any]:
         return {"sensitive_features": crowd.groups} if self.learns_groups else {}
 
     @property
     def is_em(self) -> bool:
-        return hasattr(self.kind, "loss_history_")
+        return issubclass(self.kind, Iterative)
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """Votes, the group of each task, and the true label of some."""
+    """Votes, the group of each task, and the true labels of some tasks."""
 
     votes: pd.DataFrame
     groups: dict[Any, Any]
@@ -58,25 +63,25 @@ def _keys(values: dict[Any, Any], names: dict[Any, Any]) -> dict[Any, Any]:
 
 SETTLED = {"n_iter": 1000, "tol": 1e-3}
 CASES = {
-    "majority": Case(fc.MajorityVote, {}),
-    "majority-last": Case(fc.MajorityVote, {"ties": "last"}),
-    "wawa": Case(fc.Wawa, {}),
-    "zero-based": Case(fc.ZeroBasedSkill, {}),
-    "gold": Case(fc.GoldMajorityVote, {}, learns_truth=True),
-    "bayes": Case(fc.BayesVote, {}, learns_truth=True),
-    "bayes-by-group": Case(fc.BayesVote, {}, learns_truth=True, learns_groups=True),
-    "dawid-skene": Case(fc.DawidSkene, SETTLED),
-    "dawid-skene-skill": Case(fc.DawidSkene, {**SETTLED, "start": "skill"}),
-    "dawid-skene-smooth": Case(fc.DawidSkene, {**SETTLED, "smoothing": 0.1}),
-    "dawid-skene-by-group": Case(fc.DawidSkene, {**SETTLED, "by_group": True}, learns_groups=True),
-    "one-coin": Case(fc.OneCoinDawidSkene, SETTLED),
-    "one-coin-by-group": Case(fc.OneCoinDawidSkene, {**SETTLED, "by_group": True}, learns_groups=True),
-    "glad": Case(fc.GLAD, SETTLED),
+    "majority": Case("majority", {}),
+    "majority-last": Case("majority", {"ties": "last"}),
+    "wawa": Case("wawa", {}),
+    "zero-based": Case("zero-based", {}),
+    "gold": Case("gold-majority", {}),
+    "bayes": Case("bayes", {}),
+    "bayes-by-group": Case("bayes", {}, learns_groups=True),
+    "dawid-skene": Case("dawid-skene", SETTLED),
+    "dawid-skene-skill": Case("dawid-skene", {**SETTLED, "start": "skill"}),
+    "dawid-skene-smooth": Case("dawid-skene", {**SETTLED, "smoothing": 0.1}),
+    "dawid-skene-by-group": Case("dawid-skene", {**SETTLED, "by_group": True}, learns_groups=True),
+    "one-coin": Case("one-coin", SETTLED),
+    "one-coin-by-group": Case("one-coin", {**SETTLED, "by_group": True}, learns_groups=True),
+    "glad": Case("glad", SETTLED),
 }
 
 
 def simulated(n_classes: int = 3, n_tasks: int = 60, n_workers: int = 9, votes: int = 4, seed: int = 0) -> Crowd:
-    """A simulated crowd with ties, group names, and gold for every third task."""
+    """Return a simulated crowd with ties, names of groups, and gold labels for every third task."""
     shares = np.full(n_classes, 1 / n_classes)
     crowd = fc.simulate_crowd(
         n_tasks, n_workers, votes, class_shares=[shares, shares], skill_ranges=((0.3, 0.9), (0.5, 1)), random_state=seed

@@ -1,4 +1,4 @@
-"""Dawid-Skene as the textbook writes it: dense arrays, plain loops, no sharing of code with the package."""
+"""Dawid-Skene as textbooks write it: dense arrays, plain loops, no code shared with the package."""
 
 import itertools
 from typing import Any
@@ -23,7 +23,7 @@ def maximise(votes: pd.DataFrame, posterior: Any, cell: Any, n_cells: int, smoot
 
 
 def expect(votes: pd.DataFrame, errors: Any, priors: Any, cell: Any) -> tuple[Any, float]:
-    """``priors`` has a row a task. Return the posterior and the log-likelihood."""
+    """Return the posterior and the log-likelihood; ``priors`` has one row per task."""
     joint = priors.copy()
     for row, (task, label) in enumerate(zip(votes.task, votes.label, strict=True)):
         joint[task] *= errors[cell[row], label]
@@ -32,7 +32,7 @@ def expect(votes: pd.DataFrame, errors: Any, priors: Any, cell: Any) -> tuple[An
 
 
 def likelihood_by_enumeration(votes: pd.DataFrame, errors: Any, priors: Any, cell: Any) -> float:
-    """Sum over every labelling of all tasks: only for a handful of tasks."""
+    """Return the log-likelihood as a sum over every labelling of all tasks; only for a few tasks."""
     n_tasks, n_classes = priors.shape
     total = 0.0
     for labelling in itertools.product(range(n_classes), repeat=n_tasks):

@@ -1,4 +1,4 @@
-"""Side by side with crowd-kit: the same rounds give the same numbers; on real crowds we are no less accurate."""
+"""Comparison with crowd-kit: the same rounds give the same numbers, and we are at least as accurate on real crowds."""
 
 import os
 import warnings
@@ -18,8 +18,8 @@ CROWD = simulated(n_classes=2, n_tasks=200, n_workers=8, votes=5, seed=7).votes
 
 
 @pytest.fixture(autouse=True)
-def _mended_crowdkit(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let crowd-kit run with today's scikit-learn, whose check of fitted models it does not pass, and quietly."""
+def _patched_crowdkit(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let crowd-kit run without warnings, and with the current scikit-learn, whose check of fitted models it fails."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in ("wawa", "zero_based_skill", "gold_majority_vote"):
@@ -75,10 +75,10 @@ QUICK = ["MajorityVote", "Wawa", "DawidSkene"]
 @pytest.mark.parametrize(
     "name", [*QUICK, "OneCoinDawidSkene", "ZeroBasedSkill"] if os.environ.get("FAIRCROWD_SLOW") else QUICK
 )
-def test_no_less_accurate_on_real_crowds(name: str, data_folder: Path) -> None:
-    """Mean accuracy over the nine crowds, on the same votes (crowd-kit counts repeated votes, we count the last).
+def test_at_least_as_accurate_on_real_crowds(name: str, data_folder: Path) -> None:
+    """Compare the mean accuracy over nine crowds, on the same votes (of repeated votes, the last is kept).
 
-    Three methods of crowd-kit need long on three of the crowds, which are left out for them here;
+    Three methods of crowd-kit are slow on three of the crowds, which are left out for them here;
     benchmarks/accuracy.py runs all.
     """
     slow = set() if name in ("MajorityVote", "Wawa") else {"s4_Relevance", "s5_AdultContent", "trec"}

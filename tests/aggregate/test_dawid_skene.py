@@ -1,4 +1,4 @@
-"""Dawid-Skene against a naive implementation, enumeration, and crowds whose parameters are known."""
+"""Dawid-Skene compared with a naive implementation, with enumeration, and with known parameters of crowds."""
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ def test_rounds_equal_the_textbook(by_group: bool, start: str, smoothing: float)
         np.testing.assert_allclose(model.priors_.to_numpy().reshape(-1, 3)[group], priors, atol=1e-9)
 
 
-def test_loss_is_the_likelihood_summed_over_all_labellings() -> None:
+def test_the_loss_is_the_likelihood_summed_over_all_labellings() -> None:
     votes = pd.DataFrame(
         [(0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 2, 1), (2, 1, 0), (2, 2, 1), (2, 0, 0), (3, 1, 1)],
         columns=["task", "worker", "label"],
@@ -69,12 +69,12 @@ def test_parameters_of_a_simulated_crowd_are_found() -> None:
     for k in range(2):
         np.testing.assert_allclose(found[:, :, k, k], crowd.skills, atol=0.03)
     np.testing.assert_allclose(model.priors_.to_numpy().reshape(2, 2), [[0.6, 0.4], [0.4, 0.6]], atol=0.02)
-    coin = OneCoinDawidSkene(by_group=True).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
-    np.testing.assert_allclose(coin.skills_.to_numpy().reshape(10, 2), crowd.skills, atol=0.02)
+    one_coin = OneCoinDawidSkene(by_group=True).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+    np.testing.assert_allclose(one_coin.skills_.to_numpy().reshape(10, 2), crowd.skills, atol=0.02)
 
 
-def test_a_worker_who_is_always_right_may_yet_err() -> None:
-    """Smoothing keeps the chance of a wrong vote off zero, also where it is lost against the number of right ones."""
+def test_a_worker_who_was_always_right_may_err() -> None:
+    """Smoothing keeps the probability of a wrong vote above zero, even if it is tiny against the right votes."""
     votes = pd.DataFrame({"task": range(400), "worker": "a", "label": np.arange(400) % 2})
     model = OneCoinDawidSkene(smoothing=1e-14).fit(votes)
     np.testing.assert_allclose(model.errors_.to_numpy()[[0, 1], [1, 0]], 1e-14 / 400, rtol=1e-9)
@@ -127,8 +127,8 @@ def test_saturated_posteriors_stay_ordered() -> None:
     assert (np.diff(np.abs(odds[::2])) > 0).all()
 
 
-def test_an_even_split_stays_an_even_split() -> None:
-    """A crowd balanced on a tie: rounding must not tip it, whatever the names and the order."""
+def test_an_even_split_stays_even() -> None:
+    """Rounding must not decide a crowd that is split evenly, whatever the names and the order of rows."""
     votes = pd.DataFrame(
         [(t, w, (t + w) % 2) for t in range(30) for w in range(6)], columns=["task", "worker", "label"]
     )
@@ -140,8 +140,8 @@ def test_an_even_split_stays_an_even_split() -> None:
         assert (DawidSkene(200, -1.0, ties="last").fit(renamed).labels_ == 1).all()
 
 
-def test_prediction_of_half_known_workers() -> None:
-    """A worker known in one group counts as the crowd's average in the other."""
+def test_prediction_with_workers_known_in_one_group() -> None:
+    """A worker who is known in one group counts as the average worker in the other."""
     votes = pd.DataFrame(
         [(t, w, t % 2) for t in range(20) for w in range(4)] + [(0, "expert", 0), (2, "expert", 0)],
         columns=["task", "worker", "label"],
@@ -187,17 +187,17 @@ def test_initial_errors() -> None:
     honest = pd.DataFrame(np.tile(0.1 + 0.7 * np.eye(3), (5, 1)), index=index, columns=range(3))
     assign = DawidSkene(1, -1.0, initial_error_strategy="assign")
     right, wrong = assign.fit_predict(votes, initial_error=honest), assign.fit_predict(votes, initial_error=liar)
-    assert (right == wrong).mean() < 0.4  # three different votes tie either way
+    assert (right == wrong).mean() < 0.4  # tasks with three different votes are tied either way
     np.testing.assert_array_equal(right, assign.fit_predict(votes, initial_error=honest.reset_index()))
     add = DawidSkene(0, initial_error_strategy="addition").fit(votes, initial_error=honest * 1e9)
     np.testing.assert_allclose(add.errors_.to_numpy(), honest.to_numpy(), atol=1e-6)
     with pytest.raises(InputError, match="it lacks 4"):
         assign.fit(votes, initial_error=honest.drop(index=4, level=0))
-    with pytest.raises(InputError, match="must be finite numbers, not negative"):
+    with pytest.raises(InputError, match="must be finite numbers that are not negative"):
         assign.fit(votes, initial_error=-honest)
     with pytest.raises(InputError, match="The index of initial_error must be"):
         assign.fit(votes, initial_error=honest.rename_axis(["who", "what"]))
-    with pytest.warns(UserWarning, match="columns for no class of the votes, which are not used: '7'"):
+    with pytest.warns(UserWarning, match="columns that are not classes of the votes, and are not used: '7'"):
         assign.fit(votes, initial_error=honest.assign(**{"7": 0}))
 
 

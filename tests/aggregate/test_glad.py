@@ -1,4 +1,4 @@
-"""GLAD: gradients against differences, and abilities of a crowd drawn from the model."""
+"""GLAD: gradients compared with finite differences, and the abilities of a crowd simulated from the model."""
 
 import numpy as np
 import pandas as pd
@@ -90,7 +90,7 @@ def test_priors_may_be_frames() -> None:
     assert_frame_equal(GLAD(**given).fit_predict_proba(votes), GLAD(**by_key).fit_predict_proba(votes))
 
 
-def test_new_tasks_are_as_easy_as_their_prior_says() -> None:
+def test_new_tasks_are_as_easy_as_their_prior_mean() -> None:
     crowd = simulated(n_classes=2).votes
     new = pd.DataFrame({"task": ["easy", "plain"], "worker": [0, 0], "label": [1, 1]})
     probas = GLAD(betas_priors_mean={"easy": 3.0}).fit(crowd).predict_proba(new)
@@ -99,12 +99,12 @@ def test_new_tasks_are_as_easy_as_their_prior_says() -> None:
 
 
 @pytest.mark.parametrize("name", ["labels_priors", "alphas_priors_mean", "betas_priors_mean"])
-def test_endless_priors_are_refused(name: str) -> None:
+def test_infinite_priors_are_refused(name: str) -> None:
     votes = pd.DataFrame({"task": [0, 1], "worker": [0, 1], "label": [0, 1]})
     with pytest.raises(InputError, match=f"{name} must .*finite"):
         GLAD(**{name: {0: np.inf, 1: 1.0}}).fit(votes)
 
 
-def test_rounds_are_shown_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rounds_are_shown_unless_silent(capsys: pytest.CaptureFixture[str]) -> None:
     GLAD(silent=False).fit(simulated().votes)
     assert "round 2 of at most 100" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Laws that hold for every aggregator."""
+"""Properties that every aggregator has."""
 
 import warnings
 
@@ -11,6 +11,7 @@ from pandas.testing import assert_frame_equal, assert_series_equal
 
 import faircrowd.engines.local
 from crowds import CASES, Case, Crowd, simulated
+from faircrowd.aggregate.registry import AGGREGATORS
 from faircrowd.errors import ConvergenceWarning, InputError, NotFittedError, OptionError
 from strategies import examples
 
@@ -21,7 +22,7 @@ all_em = pytest.mark.parametrize(
 
 
 def random_crowd(n_tasks: int, n_workers: int, n_classes: int, seed: int) -> Crowd:
-    """Votes at random, one to four a task: ties, lonely workers, classes that hardly occur."""
+    """Return random votes, one to four per task: with ties, workers of one vote, and rare classes."""
     rng = np.random.default_rng(seed)
     rows = [
         (task, worker, int(rng.integers(n_classes)))
@@ -38,7 +39,7 @@ crowds = st.builds(random_crowd, st.integers(2, 12), st.integers(2, 6), st.integ
 
 
 @all_cases
-def test_order_of_rows_leaves_no_trace(case: Case) -> None:
+def test_the_order_of_rows_does_not_matter(case: Case) -> None:
     crowd = simulated()
     here, there = case.fit(crowd), case.fit(crowd.shuffled(1))
     assert_series_equal(here.labels_, there.labels_)
@@ -48,7 +49,7 @@ def test_order_of_rows_leaves_no_trace(case: Case) -> None:
 @all_cases
 @given(crowd=crowds, seed=st.integers(0, 1000))
 @settings(max_examples=examples(10), deadline=None)
-def test_order_of_rows_leaves_no_trace_in_any_crowd(case: Case, crowd: Crowd, seed: int) -> None:
+def test_the_order_of_rows_does_not_matter_in_any_crowd(case: Case, crowd: Crowd, seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         here, there = case.fit(crowd), case.fit(crowd.shuffled(seed))
@@ -57,14 +58,14 @@ def test_order_of_rows_leaves_no_trace_in_any_crowd(case: Case, crowd: Crowd, se
 
 @all_cases
 @pytest.mark.parametrize("column", ["task", "worker"])
-def test_names_leave_no_trace(case: Case, column: str) -> None:
+def test_names_do_not_matter(case: Case, column: str) -> None:
     crowd = simulated()
     old = np.unique(crowd.votes[column])
     names = dict(zip(old, np.random.default_rng(3).permutation([f"n{i}" for i in range(old.size)]), strict=True))
     here, there = case.fit(crowd), case.fit(crowd.renamed(column, names))
     probas = here.probas_.rename(index=names) if column == "task" else here.probas_
     labels = here.labels_.rename(index=names) if column == "task" else here.labels_
-    exact = case is not CASES["glad"]  # GLAD's gradients are plain floating-point sums over tasks
+    exact = case is not CASES["glad"]  # the gradients of GLAD are ordinary floating-point sums over tasks
     assert labels.sort_index().to_dict() == there.labels_.sort_index().to_dict()
     ours, theirs = probas.sort_index().to_numpy(), there.probas_.sort_index().to_numpy()
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=0 if exact else 1e-6)
@@ -120,7 +121,7 @@ def test_predict_takes_unknown_workers_as_average_ones(case: Case) -> None:
 @all_em
 @given(crowd=crowds)
 @settings(max_examples=examples(15), deadline=None)
-def test_likelihood_never_falls(case: Case, crowd: Crowd) -> None:
+def test_the_likelihood_never_falls(case: Case, crowd: Crowd) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         history = case.fit(crowd, n_iter=30, tol=-1).loss_history_
@@ -128,7 +129,7 @@ def test_likelihood_never_falls(case: Case, crowd: Crowd) -> None:
 
 
 @all_em
-def test_not_converged_is_said(case: Case) -> None:
+def test_rounds_that_run_out_give_a_warning(case: Case) -> None:
     with pytest.warns(UserWarning, match="Not converged: the rounds ran out"):
         model = case.fit(simulated(), n_iter=2, tol=0.0)
     assert not model.converged_
@@ -137,9 +138,9 @@ def test_not_converged_is_said(case: Case) -> None:
 
 
 @all_cases
-def test_threads_and_blocks_leave_no_trace(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_and_blocks_do_not_matter(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = simulated(n_tasks=300, n_workers=5)
-    whole = case.fit(crowd)
+    in_one_block = case.fit(crowd)
     monkeypatch.setattr(faircrowd.engines.local, "VOTES_PER_BLOCK", 32)
     results = []
     for threads in ("1", "2", "7"):
@@ -147,8 +148,8 @@ def test_threads_and_blocks_leave_no_trace(case: Case, monkeypatch: pytest.Monke
         results.append(case.fit(crowd).probas_)
     for probas in results[1:]:
         assert_frame_equal(results[0], probas, check_exact=True)
-    if case is not CASES["glad"]:  # its floating-point sums depend on the blocks, not on the threads
-        assert_frame_equal(results[0], whole.probas_, check_exact=True)
+    if case is not CASES["glad"]:  # its floating-point sums depend on the blocks, but not on the threads
+        assert_frame_equal(results[0], in_one_block.probas_, check_exact=True)
 
 
 @all_cases
@@ -221,7 +222,7 @@ def test_predicted_classes_keep_the_type_they_had_in_fit(case: Case) -> None:
 
 
 @all_cases
-def test_a_fit_that_fails_leaves_no_mix_of_two_models(case: Case) -> None:
+def test_a_failed_fit_leaves_no_mix_of_two_models(case: Case) -> None:
     crowd = simulated()
     model = case.fit(crowd)
     with pytest.raises(InputError):
@@ -232,12 +233,12 @@ def test_a_fit_that_fails_leaves_no_mix_of_two_models(case: Case) -> None:
 
 @all_em
 @pytest.mark.parametrize("method", ["fit", "fit_predict"])
-def test_warnings_name_the_line_that_called(case: Case, method: str) -> None:
+def test_warnings_name_the_line_of_the_caller(case: Case, method: str) -> None:
     crowd = simulated()
     model = case.kind(**{**case.settings, "n_iter": 1})
-    with pytest.warns(ConvergenceWarning) as said:
+    with pytest.warns(ConvergenceWarning) as caught:
         getattr(model, method)(crowd.votes, **case.groups(crowd))
-    assert [warning.filename for warning in said] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 @all_cases
@@ -249,3 +250,7 @@ def test_parameters_are_read_and_set(case: Case) -> None:
         model.set_params(tiez="last")
     with pytest.raises(OptionError, match="ties='middle' is not known"):
         case.fit(simulated(), ties="middle")
+
+
+def test_every_aggregator_is_tested_here() -> None:
+    assert {case.name for case in CASES.values()} == set(AGGREGATORS)

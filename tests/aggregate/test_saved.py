@@ -1,4 +1,4 @@
-"""Models as files: read back, they predict the same to the last bit."""
+"""Saved models: loaded again, they predict the same to the last bit."""
 
 import datetime
 import json
@@ -12,7 +12,7 @@ import faircrowd as fc
 from faircrowd.errors import InputError, NotFittedError
 
 CROWD = fc.simulate_crowd(300, 25, random_state=3)
-NEW = fc.simulate_crowd(80, 40, random_state=4)  # workers 25 to 39 are strangers
+NEW = fc.simulate_crowd(80, 40, random_state=4)  # workers 25 to 39 are not known to the models
 GROUPS = {"sensitive_features": CROWD.sensitive_features}
 MODELS = {
     "majority": fc.MajorityVote().fit(CROWD.votes),
@@ -32,7 +32,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_read_back_predicts_the_same(name: str, tmp_path: Path) -> None:
+def test_a_loaded_model_predicts_the_same(name: str, tmp_path: Path) -> None:
     model = MODELS[name]
     fc.save_model(model, tmp_path)
     same = fc.load_model(tmp_path)
@@ -65,7 +65,7 @@ def test_ids_keep_their_types(tmp_path: Path) -> None:
     assert fc.load_model(tmp_path).votes_.workers.to_list() == model.votes_.workers.to_list()
 
 
-def test_what_cannot_be_saved_is_said(tmp_path: Path) -> None:
+def test_what_cannot_be_saved_is_refused(tmp_path: Path) -> None:
     votes = pd.DataFrame([(0, frozenset("ab"), 0), (0, frozenset("c"), 1)], columns=["task", "worker", "label"])
     with pytest.raises(InputError, match="Values of type frozenset"):
         fc.save_model(fc.MajorityVote().fit(votes), tmp_path / "no")
@@ -80,23 +80,23 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"model\.json cannot be read"):
         fc.load_model(tmp_path)
     fc.save_model(MODELS["ds"], tmp_path)
-    whole = json.loads((tmp_path / "model.json").read_text())
+    intact = json.loads((tmp_path / "model.json").read_text())
     damages = [
         ({"kind": "else"}, "no model of faircrowd"),
         ({"schema": 99}, "newer than 1; update"),
         ({"model": "Nonsense"}, "no model of faircrowd"),
-        ({"workers": whole["workers"][:-1]}, "is inconsistent"),
+        ({"workers": intact["workers"][:-1]}, "is inconsistent"),
         ({"parameters": {"n_itre": 3}}, "no parameter 'n_itre'"),
-        ({"arrays": {**whole["arrays"], "errors": [1, 1, 2, 2]}}, "not of one model"),
+        ({"arrays": {**intact["arrays"], "errors": [1, 1, 2, 2]}}, "not of one model"),
     ]
     for change, message in damages:
-        (tmp_path / "model.json").write_text(json.dumps({**whole, **change}))
+        (tmp_path / "model.json").write_text(json.dumps({**intact, **change}))
         with pytest.raises((InputError, fc.FaircrowdError), match=message):
             fc.load_model(tmp_path)
-    (tmp_path / "model.json").write_text(json.dumps(whole)[:-30])
+    (tmp_path / "model.json").write_text(json.dumps(intact)[:-30])
     with pytest.raises(InputError, match="no model of faircrowd"):
         fc.load_model(tmp_path)
-    (tmp_path / "model.json").write_text(json.dumps(whole))
+    (tmp_path / "model.json").write_text(json.dumps(intact))
     (tmp_path / "model.npz").write_bytes((tmp_path / "model.npz").read_bytes()[:500])
     with pytest.raises(InputError, match="no model of faircrowd"):
         fc.load_model(tmp_path)

@@ -1,4 +1,4 @@
-"""Models take Spark frames: the parameters of memory to the bit, and labels as a Spark frame."""
+"""Models on Spark frames: the same parameters as in memory to the last bit, and labels as a Spark frame."""
 
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from faircrowd import (
     ZeroBasedSkill,
 )
 from faircrowd.aggregate.saved import load_model, model_files
+from faircrowd.engines import votes_in_memory
 from faircrowd.engines.spark.votes import SparkVotes, spark_votes
 from faircrowd.errors import InputError, OptionError
 
@@ -29,7 +30,7 @@ CROWD = simulated(n_tasks=90, seed=4)
 VOTES = CROWD.votes.assign(
     group=CROWD.votes["task"].map(CROWD.groups), truth=CROWD.votes["task"].map(CROWD.gold).astype("Int64")
 )
-# Later votes: fewer classes, workers and groups, some workers that nobody has seen, and codes that differ for it.
+# New votes: fewer classes, workers and groups, some workers that are not known, and other codes for that reason.
 SEEN = VOTES[(VOTES["worker"] > VOTES["worker"].min()) & (VOTES["label"] > 0)]
 NEW = SEEN.assign(worker=SEEN["worker"].where(SEEN["worker"] != SEEN["worker"].max(), 10**6))
 NEW = NEW[NEW["group"] == NEW["group"].max()]
@@ -70,7 +71,7 @@ def test_a_model_is_the_same_in_spark(frame: Any, new: SparkVotes, case: str, tm
     model, truth = CASES[case]
     wanted = type(model)(**model.get_params())
     wanted.fit(VOTES, *((CROWD.gold,) if truth else ()), sensitive_features="group")
-    # Several partitions and orders of rows are tried one level below, in the tests of the engine.
+    # The tests of the engine try several partitions and orders of rows.
     found = model.fit(frame, *((truth,) if truth else ()), sensitive_features="group")
     assert by_task(found.labels_) == wanted.labels_.to_dict()
     for name, values in (("probas_", wanted.posterior_.values), ("log_probas_", wanted.posterior_.log_values)):
@@ -87,13 +88,13 @@ def test_a_model_is_the_same_in_spark(frame: Any, new: SparkVotes, case: str, tm
     labels = wanted.predict(NEW, sensitive_features="group").to_dict()
     loaded = load_model(tmp_path)
     assert by_task(loaded.predict(new)) == labels
-    # A model fitted in Spark serves votes in memory too.
+    # A model that was fitted in Spark predicts votes in memory too.
     assert found.predict(NEW, sensitive_features="group").to_dict() == labels
     found.votes_.close()
 
 
 @pytest.mark.parametrize("partitions", [1, 7])
-def test_the_cut_and_the_order_of_rows_do_not_matter(spark: Any, partitions: int) -> None:
+def test_partitions_and_the_order_of_rows_do_not_matter(spark: Any, partitions: int) -> None:
     shuffled = VOTES.sample(frac=1, random_state=partitions)
     votes = spark_votes(
         spark.createDataFrame(pa.Table.from_pandas(shuffled, preserve_index=False)).repartition(partitions),
@@ -109,17 +110,17 @@ def test_the_cut_and_the_order_of_rows_do_not_matter(spark: Any, partitions: int
     votes.close()
 
 
-def test_groups_and_truths_of_a_table_of_tasks(spark: Any) -> None:
-    """Two columns make the groups; one truth is a class that nobody voted for, and one task has no votes."""
+def test_groups_and_true_labels_of_a_table_of_tasks(spark: Any) -> None:
+    """Groups come from two columns; one true label is a class without votes, and one task has no votes."""
     tasks = VOTES.drop_duplicates("task")[["task", "group", "truth"]]
     tasks = tasks.assign(side=np.where(np.arange(len(tasks)) % 3, "left", "right"))
     tasks.loc[tasks.index[0], "truth"] = 9
-    strangers = pd.DataFrame({"task": [-1], "group": ["c"], "truth": [77], "side": ["up"]})
+    without_votes = pd.DataFrame({"task": [-1], "group": ["c"], "truth": [77], "side": ["up"]})
     votes = spark_votes(
         given(spark, VOTES[["task", "worker", "label"]]),
         sensitive_features=["group", "side"],
         true_labels="truth",
-        tasks=given(spark, pd.concat([tasks, strangers])),
+        tasks=given(spark, pd.concat([tasks, without_votes])),
         partitions=2,
     )
     truth = tasks.set_index("task")["truth"].dropna().to_dict()
@@ -131,7 +132,7 @@ def test_groups_and_truths_of_a_table_of_tasks(spark: Any) -> None:
     assert by_task(found.labels_) == wanted.labels_.to_dict()
 
 
-def test_skills_of_workers_weigh_in_spark(frame: Any) -> None:
+def test_weights_of_workers_in_spark(frame: Any) -> None:
     skills = {worker: 0.1 + i % 3 for i, worker in enumerate(sorted(VOTES["worker"].unique()))}
     found = MajorityVote().fit(frame, skills)
     assert by_task(found.labels_) == MajorityVote().fit_predict(VOTES, skills).to_dict()
@@ -142,12 +143,16 @@ def test_skills_of_workers_weigh_in_spark(frame: Any) -> None:
         MajorityVote(on_missing_skill="ignore").fit(frame, few)
 
 
-def test_what_spark_does_not_offer_is_said(frame: Any, new: SparkVotes) -> None:
+def test_what_is_not_available_in_spark_is_refused(frame: Any, new: SparkVotes) -> None:
     for model, more in ((ZeroBasedSkill(), ()), (GoldMajorityVote(), (CROWD.gold,))):
         with pytest.raises(OptionError, match=f"{type(model).__name__} does not run in Spark; MajorityVote"):
             model.fit(frame, *more)
     with pytest.raises(OptionError, match="GLAD does not run in Spark"):
         GLAD(n_iter=1, tol=-1).fit(VOTES).predict(new)
+    with pytest.raises(OptionError, match="results of votes in Spark stay there"):
+        MajorityVote().fit(VOTES).posterior_of(new).in_memory()
+    with pytest.raises(OptionError, match="these votes are in Spark"):
+        votes_in_memory(new)
     with pytest.raises(OptionError, match="the name of a column"):
         DawidSkene().fit(frame, CROWD.gold)
     with pytest.raises(OptionError, match="columns, by name"):

@@ -1,4 +1,4 @@
-"""Majority, weighted and Bayes votes against values worked out by hand."""
+"""Majority, weighted and Bayes votes compared with values worked out by hand."""
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,7 @@ def test_majority_by_weight() -> None:
         np.testing.assert_array_equal(MajorityVote().fit_predict_proba(VOTES, given), probas)
 
 
-def test_weights_of_zero_count_alike_where_there_is_nothing_else() -> None:
+def test_votes_count_alike_where_all_weights_are_zero() -> None:
     probas = MajorityVote().fit_predict_proba(VOTES, {"w1": 0, "w2": 0, "w3": 1})
     np.testing.assert_array_equal(probas, [[0.5, 0.5], [0, 1], [0, 1]])
 
@@ -52,8 +52,8 @@ def test_unlisted_workers() -> None:
     assert MajorityVote(default_skill=5, on_missing_skill="value").fit_predict(VOTES, some)["t1"] == "b"
 
 
-def test_prediction_weighs_workers_as_they_were_listed() -> None:
-    """Also those who had not voted in fit; workers that were not listed weigh the default, or else the average."""
+def test_prediction_uses_the_weights_given_to_fit() -> None:
+    """Also those of workers without votes in fit; workers without a weight have the default, or else the average."""
     skills = {"w1": 1.0, "w2": 1.0, "w3": 1.0, "later": 3.0}
     new = pd.DataFrame({"task": ["n", "n"], "worker": ["later", "stranger"], "label": ["a", "b"]})
     model = MajorityVote().fit(VOTES, skills)
@@ -103,7 +103,7 @@ def test_zero_based_skill_moves_half_way_with_half_the_rate() -> None:
 def test_gold_majority_weighs_by_accuracy_and_average() -> None:
     model = GoldMajorityVote().fit(VOTES, pd.Series({"t1": "b", "nowhere": "a"}))
     assert model.skills_.to_dict() == {"w1": 0.0, "w2": 1.0}
-    np.testing.assert_allclose(model.probas_.loc["t2"], [1 / 1.5, 0.5 / 1.5])  # w3 weighs the average, 1/2
+    np.testing.assert_allclose(model.probas_.loc["t2"], [1 / 1.5, 0.5 / 1.5])  # w3 has the average weight, 1/2
 
 
 def test_bayes_by_hand() -> None:
@@ -120,11 +120,11 @@ def test_bayes_by_hand() -> None:
 
 def test_bayes_by_group_is_bayes_in_each_group() -> None:
     crowd = simulated(n_classes=2, n_tasks=80)
-    whole = CASES["bayes-by-group"].fit(crowd)
+    together = CASES["bayes-by-group"].fit(crowd)
     for group in "ab":
         part = crowd.votes[crowd.votes.task.map(crowd.groups) == group]
         alone = BayesVote().fit(part, {t: y for t, y in crowd.gold.items() if crowd.groups[t] == group})
-        np.testing.assert_allclose(whole.probas_.loc[alone.probas_.index], alone.probas_, atol=1e-9)
+        np.testing.assert_allclose(together.probas_.loc[alone.probas_.index], alone.probas_, atol=1e-9)
 
 
 def test_bayes_needs_a_true_label() -> None:
@@ -142,7 +142,7 @@ def test_workers_without_gold_are_average_in_bayes() -> None:
 
 
 @pytest.mark.parametrize("name", ["pseudo_count", "prior_pseudo_count"])
-def test_bayes_takes_no_endless_counts(name: str) -> None:
+def test_infinite_pseudo_counts_are_refused(name: str) -> None:
     with pytest.raises(OptionError, match=f"^{name} must be a number from 0 to"):
         BayesVote(**{name: np.inf}).fit(VOTES, {"t1": "a"})
 
@@ -152,6 +152,6 @@ def test_a_true_label_that_does_not_fit_the_type_of_the_votes() -> None:
     assert DawidSkene().fit(votes, {1: 300}).labels_[1] == 300
 
 
-def test_an_initial_error_that_is_not_used_is_said() -> None:
+def test_an_initial_error_that_is_not_used_gives_a_warning() -> None:
     with pytest.warns(UserWarning, match="initial_error is not used"):
         DawidSkene().fit(VOTES, initial_error=pd.DataFrame())

@@ -3,11 +3,11 @@
 Names, methods and attributes follow crowd-kit. Where things are:
 
 - ``registry``: every aggregator's name, what it learns from, and where it runs;
-- ``base``: what all aggregators share; ``posterior``, ``spark_posterior``: their results, in memory and in Spark;
+- ``base``: what all aggregators share; ``posterior``: their results, in memory and in Spark;
 - ``majority``, ``skill_vote`` (Wawa, ZeroBasedSkill, GoldMajorityVote), ``bayes``, ``dawid_skene``, ``one_coin``,
   ``glad``: the models;
-- ``confusion``: workers as confusion matrices, for the last four of these but GLAD; ``initial_error``: confusion
-  matrices that the user brings along; ``weighted_votes``: sums of weights and agreement with labels;
+- ``confusion``: workers as confusion matrices, shared by ``bayes``, ``dawid_skene`` and ``one_coin``;
+  ``initial_error``: confusion matrices given by the user; ``weighted_votes``: sums of weights, agreement with labels;
 - ``em``: the one loop of expectation-maximisation; ``checkpoint``: its rounds in a file, to go on from;
 - ``saved``: fitted models in a folder;
 - ``kernels/``: compiled loops over blocks of votes.

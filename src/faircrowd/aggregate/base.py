@@ -14,13 +14,16 @@ from faircrowd._params import Parameters
 from faircrowd._types import ByTask, TableLike
 from faircrowd.aggregate.posterior import TIES, TaskPosterior
 from faircrowd.aggregate.registry import AGGREGATORS, kind_of
-from faircrowd.engines import in_spark, votes_of
+from faircrowd.engines import SparkVotes, Votes, in_spark, votes_of
+from faircrowd.engines.protocols import SparkFrame
 from faircrowd.errors import InputError, NotFittedError, OptionError
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.account import VotesReport
-from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Aggregator", "State", "by_workers", "known_workers", "list_of", "of_shape"]
+__all__ = ["Aggregator", "State", "VotesLike", "by_workers", "list_of", "of_shape"]
+
+VotesLike: TypeAlias = TableLike | VoteTable | SparkFrame | SparkVotes
+"""Votes as users give them: a frame (also of Spark) or a path, with columns task, worker, label; or encoded votes."""
 
 State: TypeAlias = Mapping[str, NDArray[Any] | Vocabulary]
 """What a model has learned: arrays and vocabularies by name."""
@@ -39,36 +42,36 @@ class Aggregator(Parameters, ABC):
 
     ties: str
     _posterior: TaskPosterior | None = None
-    _votes: VoteTable | None = None
+    _votes: Votes | None = None
 
     @abstractmethod
-    def fit(self, data: TableLike | VoteTable, *args: Any, **kwargs: Any) -> Self:
+    def fit(self, data: VotesLike, *args: Any, **kwargs: Any) -> Self:
         """Learn from votes."""
 
-    def fit_predict(self, data: TableLike | VoteTable, *args: Any, **kwargs: Any) -> Any:
+    def fit_predict(self, data: VotesLike, *args: Any, **kwargs: Any) -> Any:
         """Learn from votes and return the label of each task; arguments as for ``fit``."""
         return self.fit(data, *args, **kwargs).labels_
 
-    def fit_predict_proba(self, data: TableLike | VoteTable, *args: Any, **kwargs: Any) -> Any:
+    def fit_predict_proba(self, data: VotesLike, *args: Any, **kwargs: Any) -> Any:
         """Learn from votes and return the probability of each class for each task; arguments as for ``fit``."""
         return self.fit(data, *args, **kwargs).probas_
 
-    def predict(self, data: TableLike | VoteTable, *, sensitive_features: ByTask | None = None) -> Any:
+    def predict(self, data: VotesLike, *, sensitive_features: ByTask | None = None) -> Any:
         """Label new tasks from their votes, with what was learned.
 
         Workers seen in ``fit`` count with what was learned about them, others as the average worker.
         """
         return self.posterior_of(data, sensitive_features).labels
 
-    def predict_proba(self, data: TableLike | VoteTable, *, sensitive_features: ByTask | None = None) -> Any:
+    def predict_proba(self, data: VotesLike, *, sensitive_features: ByTask | None = None) -> Any:
         """Return the probability of each class for each new task; see ``predict``."""
         return self.posterior_of(data, sensitive_features).probas
 
-    def predict_log_proba(self, data: TableLike | VoteTable, *, sensitive_features: ByTask | None = None) -> Any:
+    def predict_log_proba(self, data: VotesLike, *, sensitive_features: ByTask | None = None) -> Any:
         """Return the log-probability of each class for each new task; see ``predict``."""
         return self.posterior_of(data, sensitive_features).log_probas
 
-    def posterior_of(self, data: TableLike | VoteTable, sensitive_features: ByTask | None = None) -> TaskPosterior:
+    def posterior_of(self, data: VotesLike, sensitive_features: ByTask | None = None) -> TaskPosterior:
         """Score new tasks from their votes, with what was learned; see ``predict``.
 
         Parameters
@@ -83,13 +86,13 @@ class Aggregator(Parameters, ABC):
         -------
         Posterior
             Labels, probabilities and log-probabilities, as frames and as arrays; of votes in Spark a
-            :class:`~faircrowd.aggregate.spark_posterior.SparkPosterior`, which has Spark frames.
+            :class:`~faircrowd.aggregate.posterior.SparkPosterior`, which has Spark frames.
         """
         fitted = self.votes_
         new = self._read(data, sensitive_features)
         if self._needs_groups and new.groups is None:
             raise InputError("This model learned by group; give sensitive_features for the new tasks.")
-        return self._predict(known_classes(new, fitted))
+        return self._predict(by_classes(new, fitted))
 
     @property
     def labels_(self) -> Any:
@@ -112,7 +115,7 @@ class Aggregator(Parameters, ABC):
         return self.votes_.report
 
     @property
-    def votes_(self) -> VoteTable:
+    def votes_(self) -> Votes:
         """The votes given to ``fit``, encoded."""
         if self._votes is None:
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call fit(votes) first.")
@@ -128,7 +131,7 @@ class Aggregator(Parameters, ABC):
         return self._posterior
 
     @abstractmethod
-    def _predict(self, votes: VoteTable) -> TaskPosterior:
+    def _predict(self, votes: Votes) -> TaskPosterior:
         """Score the votes of new tasks with what was learned; labels are coded by the classes of ``fit``."""
 
     @abstractmethod
@@ -153,14 +156,16 @@ class Aggregator(Parameters, ABC):
                 check_choice(name, getattr(self, name), (False, True))
         self._votes = self._posterior = None
 
-    def _read(self, data: Any, sensitive_features: Any, true_labels: Any = None) -> Any:
+    def _read(
+        self, data: VotesLike, sensitive_features: ByTask | None = None, true_labels: ByTask | None = None
+    ) -> Votes:
         """Read votes; those in Spark only if the registry says that the model runs there."""
         if in_spark(data) and not any(kind.in_spark for base in type(self).__mro__ if (kind := kind_of(base))):
             able = [kind.class_name for kind in AGGREGATORS.values() if kind.in_spark]
             raise OptionError(f"{type(self).__name__} does not run in Spark; {', '.join(able[:-1])} and {able[-1]} do.")
         return votes_of(data, sensitive_features, true_labels)
 
-    def _store(self, votes: VoteTable, posterior: TaskPosterior) -> Self:
+    def _store(self, votes: Votes, posterior: TaskPosterior) -> Self:
         self._votes, self._posterior = votes, posterior
         return self
 
@@ -186,7 +191,7 @@ def list_of(state: State, name: str) -> Vocabulary:
     return found
 
 
-def known_classes(votes: Any, fitted: Any) -> Any:
+def by_classes(votes: Votes, fitted: Votes) -> Votes:
     """Code new votes by the classes of a fitted model, which keep the type they had in ``fit``."""
     classes = fitted.classes
     place = classes.code_of(votes.classes.values)
@@ -197,23 +202,14 @@ def known_classes(votes: Any, fitted: Any) -> Any:
             f"{few(votes.classes.some(unknown[:5]), unknown.size)}; "
             f"known are {few(classes.some(range(min(5, len(classes)))), len(classes))}."
         )
-    if in_spark(votes):
-        return votes.recoded("label", classes, place)
-    kinds = {role: kind for role, kind in votes.style.dtypes.items() if role != "label"}
-    if "label" in fitted.style.dtypes:
-        kinds["label"] = fitted.style.dtypes["label"]
-    return replace(votes.with_classes(classes), style=replace(votes.style, dtypes=kinds))
+    new = votes.recoded("label", classes, place)
+    if isinstance(new, VoteTable) and "label" in fitted.style.dtypes:
+        kinds = {**new.style.dtypes, "label": fitted.style.dtypes["label"]}
+        return replace(new, style=replace(new.style, dtypes=kinds))
+    return new
 
 
-def by_workers(votes: Any, workers: Vocabulary) -> Any:
+def by_workers(votes: Votes, workers: Vocabulary) -> Votes:
     """Code new votes by the workers of a fitted model; unknown workers get the code after the last."""
-    if not in_spark(votes):
-        return votes.with_workers(workers, known_workers(votes, workers))
     place = workers.code_of(votes.workers.values)
-    return votes.recoded("worker", workers, np.where(place < 0, len(workers), place))
-
-
-def known_workers(votes: VoteTable, workers: Vocabulary) -> Codes:
-    """Return the worker of each vote as a fitted model codes it; unknown workers get the code after the last."""
-    place = workers.code_of(votes.workers.values)
-    return np.where(place < 0, len(workers), place).astype(np.int32)[votes.worker]
+    return votes.recoded("worker", workers, np.where(place < 0, len(workers), place).astype(np.int32))

@@ -6,11 +6,11 @@ from typing import Self
 import numpy as np
 
 from faircrowd._checks import LARGEST, check_number
-from faircrowd._types import ByTask, TableLike
+from faircrowd._types import ByTask
+from faircrowd.aggregate.base import VotesLike
 from faircrowd.aggregate.confusion import Confusion, ConfusionAggregator, VoteCounter, normalised, skill_matrix
 from faircrowd.engines import gold_of
 from faircrowd.errors import InputError
-from faircrowd.votes import VoteTable
 
 __all__ = ["BayesVote"]
 
@@ -59,9 +59,7 @@ class BayesVote(ConfusionAggregator):
     prior_pseudo_count: float = 1.0
     ties: str = "first"
 
-    def fit(
-        self, data: TableLike | VoteTable, true_labels: ByTask, *, sensitive_features: ByTask | None = None
-    ) -> Self:
+    def fit(self, data: VotesLike, true_labels: ByTask, *, sensitive_features: ByTask | None = None) -> Self:
         """Count the workers' answers on tasks whose true label is known, and label all tasks.
 
         Parameters

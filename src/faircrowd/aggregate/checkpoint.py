@@ -50,15 +50,14 @@ class Checkpoint:
             run = str(read_arrays(self.path, "checkpoint", {"run": ()})["run"])
             kept = read_arrays(self.path, "checkpoint", {"history": None, **shapes}) if run == self.run else {}
         except InputError as error:
-            advice = "start anew with resume=False"
-            raise FileError(f"The checkpoint {self.path} cannot be read ({error}); {advice}.") from None
+            raise FileError(f"The checkpoint {self.path} cannot be read ({error}); leave resume=True out.") from None
         if run != self.run:
             raise InputError(
                 f"The checkpoint {self.path} is of other votes or options; use those of the run that made it, "
-                "or start anew with resume=False."
+                "or leave resume=True out."
             )
         if not all(np.isfinite(array).all() for array in kept.values()):
-            raise FileError(f"The checkpoint {self.path} has values that are not finite; start anew with resume=False.")
+            raise FileError(f"The checkpoint {self.path} has values that are not finite; leave resume=True out.")
         return kept["history"].tolist(), type(start)(*(kept[name] for name in shapes))
 
     def save(self, history: Sequence[float], parameters: RoundParameters) -> None:

@@ -13,11 +13,11 @@ from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.kernels.confusion_counts import expected_counts, joint_scores, share_counts
 from faircrowd.aggregate.posterior import TaskPosterior, check_size, make_posterior
 from faircrowd.aggregate.weighted_votes import weigh
-from faircrowd.engines import engine_of, in_spark
+from faircrowd.engines import Votes, engine_of
+from faircrowd.engines.protocols import Gold
 from faircrowd.errors import InputError
 from faircrowd.exact.sums import mass_unit, on_grid, read_log_likelihood
-from faircrowd.votes import Vocabulary, VoteTable
-from faircrowd.votes.vocabulary import Codes
+from faircrowd.votes import Vocabulary
 
 __all__ = ["Confusion", "ConfusionAggregator", "Counts", "VoteCounter", "normalised", "skill_matrix"]
 
@@ -73,14 +73,14 @@ class VoteCounter:
         The known true labels, as :func:`faircrowd.engines.gold_of` returns them.
     """
 
-    def __init__(self, votes: VoteTable, *, by_group: bool, gold: Codes | bool | None = None) -> None:
+    def __init__(self, votes: Votes, *, by_group: bool, gold: Gold = None) -> None:
         self.engine = engine_of(votes, by_group=by_group, gold=gold)
         self.token = classes_token(votes.n_classes)
         self.n_groups = len(votes.groups) if by_group and votes.groups is not None else 1
         self.shape = (votes.n_workers, self.n_groups, votes.n_classes, votes.n_classes)
         check_size(votes)
         check_memory(
-            6 * math.prod(self.shape),  # counts, parameters, logarithms, and as many on the way there
+            6 * math.prod(self.shape),  # counts, parameters, logarithms, and as many temporary arrays
             f"The confusion matrices of {votes.n_workers:,} workers and {votes.n_classes:,} classes"
             + (f" in {self.n_groups:,} groups" if self.n_groups > 1 else ""),
             "merge rare classes, or use MajorityVote, Wawa or GLAD",
@@ -159,7 +159,7 @@ class ConfusionAggregator(Aggregator):
         index["label"] = votes.classes.take(label)
         return votes.style.series(index, "prior", self._shown.priors.ravel())
 
-    def _predict(self, votes: VoteTable) -> TaskPosterior:
+    def _predict(self, votes: Votes) -> TaskPosterior:
         fitted = self.votes_
         if self._model is None:
             scores = weigh(engine_of(votes), votes, np.ones(votes.n_workers))
@@ -194,12 +194,12 @@ class ConfusionAggregator(Aggregator):
         return self._grouped
 
 
-def by_groups(votes: Any, groups: Vocabulary) -> Any:
+def by_groups(votes: Votes, groups: Vocabulary) -> Votes:
     """Code the tasks of new votes by the groups of a fitted model."""
+    if votes.groups is None:
+        return votes
     place = groups.code_of(votes.groups.values)
     if (place < 0).any():
         unknown = votes.groups.some(np.flatnonzero(place < 0)[:5])
         raise InputError(f"The new tasks have groups that were not seen in fit: {unknown}.")
-    if in_spark(votes):
-        return votes.recoded("group", groups, place)
-    return votes.with_groups(groups, place[votes.group])
+    return votes.recoded("group", groups, place)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_choice, check_count, check_number, warn
-from faircrowd._types import ByTask, FrameLike, TableLike
+from faircrowd._types import ByTask, FrameLike
+from faircrowd.aggregate.base import VotesLike
 from faircrowd.aggregate.checkpoint import Checkpoint
 from faircrowd.aggregate.confusion import (
     Confusion,
@@ -22,9 +23,8 @@ from faircrowd.aggregate.em import Iterative, OnRound, iterate
 from faircrowd.aggregate.initial_error import read_initial_error
 from faircrowd.aggregate.posterior import make_posterior
 from faircrowd.aggregate.weighted_votes import weigh
-from faircrowd.engines import gold_of
+from faircrowd.engines import Votes, gold_of
 from faircrowd.errors import DataWarning, InputError
-from faircrowd.votes import VoteTable
 
 __all__ = ["DawidSkene"]
 
@@ -105,7 +105,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
 
     def fit(
         self,
-        data: TableLike | VoteTable,
+        data: VotesLike,
         true_labels: ByTask | None = None,
         initial_error: FrameLike | None = None,
         *,
@@ -169,9 +169,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
         check_choice("start", self.start, ("majority", "skill"))
         check_choice("initial_error_strategy", self.initial_error_strategy, (None, "assign", "addition"))
 
-    def _start(
-        self, votes: VoteTable, first: Counts, counter: VoteCounter, initial_error: FrameLike | None
-    ) -> Confusion:
+    def _start(self, votes: Votes, first: Counts, counter: VoteCounter, initial_error: FrameLike | None) -> Confusion:
         counts = first
         if self.start == "skill":
             skilled = skill_matrix(self.initial_skill, votes.n_classes)
@@ -204,7 +202,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
         priors = model.priors if self.group_priors else model.priors[:1]
         return self.smoothing * math.fsum(float(np.log(table).sum()) for table in (model.errors, priors))
 
-    def _keep(self, votes: VoteTable, counter: VoteCounter) -> Self:
+    def _keep(self, votes: Votes, counter: VoteCounter) -> Self:
         run = self._run
         self._shown = run.updated
         self._model = run.used if run.used is not None or self.start == "majority" else run.updated

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_count, check_number
-from faircrowd._types import ByTask, NumbersById, TableLike
-from faircrowd.aggregate.base import State, known_workers, list_of, of_shape
+from faircrowd._types import ByTask, NumbersById
+from faircrowd.aggregate.base import State, VotesLike, by_workers, list_of, of_shape
 from faircrowd.aggregate.checkpoint import Checkpoint
 from faircrowd.aggregate.em import Iterative, OnRound, iterate
 from faircrowd.aggregate.kernels.ability_ease import ability_and_ease, glad_scores
 from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.posterior import Posterior, check_size
-from faircrowd.engines import LocalEngine
+from faircrowd.engines import LocalEngine, Votes, votes_in_memory
 from faircrowd.errors import InputError
 from faircrowd.exact.sums import grid_step
 from faircrowd.votes import VoteTable
@@ -97,7 +97,7 @@ class GLAD(Iterative):
 
     def fit(
         self,
-        data: TableLike | VoteTable,
+        data: VotesLike,
         *,
         sensitive_features: ByTask | None = None,
         checkpoint: Checkpoint | None = None,
@@ -119,7 +119,7 @@ class GLAD(Iterative):
         check_number("tol", self.tol)
         check_count("m_step_max_iter", self.m_step_max_iter, least=1)
         check_number("m_step_tol", self.m_step_tol, low=0)
-        votes = self._read(data, sensitive_features)
+        votes = votes_in_memory(self._read(data, sensitive_features))
         check_size(votes)
         self._priors = self._class_shares(votes)
         self._given_eases = Numbers.read(self.betas_priors_mean, "task")
@@ -150,7 +150,7 @@ class GLAD(Iterative):
     @property
     def betas_(self) -> Any:
         """The log-ease of each task."""
-        votes = self.votes_
+        votes = votes_in_memory(self.votes_)
         return votes.style.series({"task": votes.tasks}, "beta", self._rounds().updated.betas)
 
     @property
@@ -205,22 +205,21 @@ class GLAD(Iterative):
         return _Abilities(best[:n_workers], best[n_workers:])
 
     def _state(self) -> State:
-        return {"tasks": self.votes_.tasks, **self._used._asdict(), "shares": self._priors}
+        return {"tasks": votes_in_memory(self.votes_).tasks, **self._used._asdict(), "shares": self._priors}
 
     def _set_state(self, state: State) -> None:
-        self._votes = votes = replace(self.votes_, tasks=list_of(state, "tasks"))
+        self._votes = votes = replace(votes_in_memory(self.votes_), tasks=list_of(state, "tasks"))
         self._used = _Abilities(of_shape(state, "alphas", votes.n_workers), of_shape(state, "betas", votes.n_tasks))
         self._priors = of_shape(state, "shares", votes.n_classes)
         self._given_eases = Numbers.read(None)  # a model with means by task is not saved
 
-    def _predict(self, votes: VoteTable) -> Posterior:
-        fitted = self.votes_
-        place = fitted.tasks.code_of(votes.tasks.values)
-        means = _means("betas_priors_mean", self._given_eases.of(votes.tasks))
+    def _predict(self, votes: Votes) -> Posterior:
+        fitted, new = votes_in_memory(self.votes_), votes_in_memory(by_workers(votes, self.votes_.workers))
+        place = fitted.tasks.code_of(new.tasks.values)
+        means = _means("betas_priors_mean", self._given_eases.of(new.tasks))
         betas = np.where(place < 0, means, np.append(self._used.betas, 0.0)[place])
         alphas = np.append(self._used.alphas, self._used.alphas.mean() if self._used.alphas.size else 1.0)
-        votes = votes.with_workers(fitted.workers, known_workers(votes, fitted.workers))
-        return self._scored(LocalEngine(votes), votes, _Abilities(alphas, betas))
+        return self._scored(LocalEngine(new), new, _Abilities(alphas, betas))
 
 
 def _means(name: str, given: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Confusion matrices that a caller brings along."""
+"""Confusion matrices given by the user, for Dawid-Skene to start from."""
 
 from typing import Any
 
@@ -8,6 +8,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, few, warn
+from faircrowd._types import FrameLike
+from faircrowd.engines import Votes, votes_in_memory
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.votes import VoteTable
 from faircrowd.votes.frames import column_of, find_column, frame_of
@@ -16,16 +18,16 @@ from faircrowd.votes.vocabulary import as_objects
 __all__ = ["read_initial_error"]
 
 
-def read_initial_error(votes: VoteTable, given: Any, *, assign: bool) -> NDArray[np.float64]:
+def read_initial_error(votes: Votes, given: FrameLike, *, assign: bool) -> NDArray[np.float64]:
     """Return the given counts as an array (worker, label, true class).
 
     Parameters
     ----------
     given : frame
-        A pandas frame indexed by worker and label, or any frame with these columns; a column a true class.
+        A pandas frame indexed by worker and label, or any frame with these columns; it has one column per true class.
     assign : bool
-        Whether the matrices stand in place of estimated ones: then every worker and label of the votes must
-        be there, and probabilities must sum to one.
+        Whether the matrices replace estimated ones: then they must have every worker and label of the votes, and
+        probabilities must sum to one.
     """
     worker, label, columns = _parts(given)
     shape = (votes.n_workers, votes.n_classes, votes.n_classes)
@@ -42,13 +44,13 @@ def read_initial_error(votes: VoteTable, given: Any, *, assign: bool) -> NDArray
             counts[w[known], y[known], k] = np.nan_to_num(np.asarray(values, dtype=np.float64))[known]
     if columns:
         warn(
-            f"initial_error has columns for no class of the votes, which are not used: {few(columns)}.",
+            f"initial_error has columns that are not classes of the votes, and are not used: {few(columns)}.",
             DataWarning,
         )
     if (counts < 0).any() or (counts > LARGEST).any():
-        raise InputError("initial_error must be finite numbers, not negative.")
+        raise InputError("initial_error must be finite numbers that are not negative.")
     if assign:
-        _check_complete(votes, listed, counts)
+        _check_complete(votes_in_memory(votes), listed, counts)
     return counts
 
 
@@ -65,13 +67,15 @@ def _check_complete(votes: VoteTable, listed: NDArray[np.bool_], counts: NDArray
         raise InputError("The sum of each worker's error matrix in initial_error should be 1.0")
 
 
-def _parts(given: Any) -> tuple[Any, Any, dict[Any, Any]]:
+def _parts(given: FrameLike) -> tuple[Any, Any, dict[Any, NDArray[Any]]]:
+    """Return the worker and the label of each row, and the other columns by name."""
     index: Any = getattr(given, "index", None)
     if getattr(index, "nlevels", 1) > 1:
         if list(index.names) != ["worker", "label"]:
             raise InputError(f"The index of initial_error must be ['worker', 'label'], but got: {list(index.names)}.")
         keys = [as_objects(index.get_level_values(level).tolist()) for level in ("worker", "label")]
-        return keys[0], keys[1], {name: given[name].to_numpy() for name in given.columns}
+        table: Any = given
+        return keys[0], keys[1], {name: table[name].to_numpy() for name in table.columns}
     frame: nw.DataFrame[Any] = frame_of(given)
     names = list(frame.columns)
     worker = find_column("worker", names, where="initial_error")
@@ -80,5 +84,5 @@ def _parts(given: Any) -> tuple[Any, Any, dict[Any, Any]]:
     return _arrow(column_of(frame, worker)), _arrow(column_of(frame, label)), rest
 
 
-def _arrow(column: Any) -> Any:
+def _arrow(column: NDArray[Any] | pa.ChunkedArray) -> Any:
     return pa.array(column) if isinstance(column, np.ndarray) and column.dtype != object else column

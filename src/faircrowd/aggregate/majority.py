@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_choice, check_number, few
-from faircrowd._types import ByTask, NumbersById, TableLike
-from faircrowd.aggregate.base import Aggregator, State, list_of, of_shape
+from faircrowd._types import ByTask, NumbersById
+from faircrowd.aggregate.base import Aggregator, State, VotesLike, list_of, of_shape
 from faircrowd.aggregate.posterior import TaskPosterior, make_posterior
 from faircrowd.aggregate.weighted_votes import majority_agreement, weigh
-from faircrowd.engines import engine_of, in_spark
+from faircrowd.engines import Votes, engine_of
 from faircrowd.errors import InputError, OptionError
 from faircrowd.votes import VoteTable
 from faircrowd.votes.facts import Numbers
@@ -63,7 +63,7 @@ class MajorityVote(Aggregator):
 
     def fit(
         self,
-        data: TableLike | VoteTable,
+        data: VotesLike,
         skills: NumbersById | None = None,
         *,
         sensitive_features: ByTask | None = None,
@@ -101,7 +101,7 @@ class MajorityVote(Aggregator):
         agree, total = self._agreement
         return votes.style.series({"worker": votes.workers}, "skill", agree / np.maximum(total, 1))
 
-    def _predict(self, votes: VoteTable) -> TaskPosterior:
+    def _predict(self, votes: Votes) -> TaskPosterior:
         weights = np.ones(votes.n_workers)
         if self._skills is not None:
             weights = _given_weights(votes, self._skills)
@@ -129,7 +129,7 @@ class MajorityVote(Aggregator):
         elif self.default_skill is not None:
             raise OptionError("default_skill is only used with on_missing_skill='value'.")
 
-    def _weigh_workers(self, votes: VoteTable, skills: Numbers) -> tuple[VoteTable, NDArray[np.float64]]:
+    def _weigh_workers(self, votes: Votes, skills: Numbers) -> tuple[Votes, NDArray[np.float64]]:
         weights = _given_weights(votes, skills)
         unknown = np.isnan(weights)
         if not unknown.any():
@@ -143,7 +143,7 @@ class MajorityVote(Aggregator):
                 f"{count:,} votes come from workers without a skill: {names}; list every worker, or use "
                 "on_missing_skill='ignore' or 'value'."
             )
-        if in_spark(votes):
+        if not isinstance(votes, VoteTable):
             raise OptionError("on_missing_skill='ignore' is not available in Spark; leave such votes out of the frame.")
         aside = unknown[votes.worker]
         kept = votes.select(~aside, rows_without_skill=int(aside.sum()))
@@ -155,7 +155,7 @@ class MajorityVote(Aggregator):
         return kept, weights[~unknown]
 
 
-def _given_weights(votes: VoteTable, skills: Numbers) -> NDArray[np.float64]:
+def _given_weights(votes: Votes, skills: Numbers) -> NDArray[np.float64]:
     """Return the weight of each worker, NaN where ``skills`` does not list them."""
     weights = skills.of(votes.workers)
     if (weights < 0).any() or (weights > LARGEST).any():

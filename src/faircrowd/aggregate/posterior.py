@@ -3,22 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_memory
-from faircrowd.errors import InputError
+from faircrowd.engines import Votes, votes_in_memory
+from faircrowd.engines.protocols import SparkFrame
+from faircrowd.engines.spark.task_rows import SparkRows
+from faircrowd.errors import OptionError
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from faircrowd.engines.spark.task_rows import SparkRows
-    from faircrowd.engines.spark.votes import SparkVotes
 
 __all__ = [
     "TIES",
@@ -35,17 +32,15 @@ __all__ = [
 
 _ROWS_AT_A_TIME = 1 << 20
 
-P = ParamSpec("P")
-
 TIES = ("first", "last")
 """Which class wins a tie: the first or the last of the tied classes in sorted order."""
 
 
-def check_size(votes: "VoteTable | SparkVotes") -> None:
+def check_size(votes: Votes) -> None:
     """Raise if the probabilities of all tasks do not fit into memory; those of tasks in Spark are never held there."""
     if isinstance(votes, VoteTable):
         check_memory(
-            3 * votes.n_tasks * votes.n_classes,  # scores, probabilities, and one array on the way there
+            3 * votes.n_tasks * votes.n_classes,  # scores, probabilities, and one temporary array
             f"The probabilities of {votes.n_tasks:,} tasks and {votes.n_classes:,} classes",
             "merge rare classes, or split the tasks",
         )
@@ -65,12 +60,12 @@ def choose(scores: NDArray[np.float64], ties: str) -> Codes:
 
 def probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:
     """Return the probabilities that scores stand for; each row sums to one."""
-    return _in_pieces(_probabilities, scores, is_log)
+    return _in_pieces(lambda rows: _probabilities(rows, is_log), scores)
 
 
 def log_probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:
     """Return their logarithms; differences of two classes keep their digits where probabilities round to 0 and 1."""
-    return _in_pieces(_log_probabilities, scores, is_log)
+    return _in_pieces(lambda rows: _log_probabilities(rows, is_log), scores)
 
 
 def log_odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -79,19 +74,16 @@ def log_odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _in_pieces(
-    function: Callable[Concatenate[NDArray[np.float64], P], NDArray[np.float64]],
-    scores: NDArray[np.float64],
-    *args: P.args,
-    **kwargs: P.kwargs,
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]], scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return a function of the rows of scores; it is called for some rows at a time, to save memory."""
     if len(scores) <= _ROWS_AT_A_TIME:
-        return function(scores, *args, **kwargs)
-    first = function(scores[:_ROWS_AT_A_TIME], *args, **kwargs)
+        return function(scores)
+    first = function(scores[:_ROWS_AT_A_TIME])
     found = np.empty((len(scores), *first.shape[1:]))
     found[:_ROWS_AT_A_TIME] = first
     for i in range(_ROWS_AT_A_TIME, len(scores), _ROWS_AT_A_TIME):
-        found[i : i + _ROWS_AT_A_TIME] = function(scores[i : i + _ROWS_AT_A_TIME], *args, **kwargs)
+        found[i : i + _ROWS_AT_A_TIME] = function(scores[i : i + _ROWS_AT_A_TIME])
     return found
 
 
@@ -226,26 +218,26 @@ class SparkPosterior:
     """
 
     classes: Vocabulary
-    scores: "SparkRows"
+    scores: SparkRows
     is_log: bool
     ties: str
 
     @cached_property
-    def labels(self) -> "DataFrame":
+    def labels(self) -> SparkFrame:
         """A Spark frame: task, group, agg_label."""
         return self.named(self.scores.map(choose, self.ties).frame("agg_label"), "agg_label")
 
     @cached_property
-    def probas(self) -> "DataFrame":
+    def probas(self) -> SparkFrame:
         """A Spark frame: task, group, and the probabilities in the order of the classes."""
         return self.named(self.scores.map(probabilities, self.is_log).frame("probabilities"))
 
     @cached_property
-    def log_probas(self) -> "DataFrame":
+    def log_probas(self) -> SparkFrame:
         """A Spark frame: task, group, and the log-probabilities in the order of the classes."""
         return self.named(self.scores.map(log_probabilities, self.is_log).frame("log_probabilities"))
 
-    def named(self, frame: "DataFrame", label: str | None = None) -> "DataFrame":
+    def named(self, frame: SparkFrame, label: str | None = None) -> SparkFrame:
         """Replace the codes of groups, and of classes in the column ``label``, by their values."""
         from faircrowd.engines.spark.codes import with_values
 
@@ -255,14 +247,12 @@ class SparkPosterior:
 
     def in_memory(self) -> Posterior:
         """Raise: the results stay in Spark."""
-        raise InputError("The results of votes in Spark stay there; use labels_ and probas_, which are Spark frames.")
+        raise OptionError("The results of votes in Spark stay there; use labels_ and probas_, which are Spark frames.")
 
 
-def make_posterior(
-    votes: "VoteTable | SparkVotes", scores: "NDArray[np.float64] | SparkRows", *, is_log: bool, ties: str
-) -> TaskPosterior:
+def make_posterior(votes: Votes, scores: NDArray[np.float64] | SparkRows, *, is_log: bool, ties: str) -> TaskPosterior:
     """Return the results of votes from the scores that the engine of these votes emitted."""
     if not isinstance(scores, np.ndarray):
         return SparkPosterior(votes.classes, scores, is_log, ties)
-    table = cast(VoteTable, votes)  # scores are an array where the votes are in memory
+    table = votes_in_memory(votes)
     return Posterior(table.tasks, table.classes, table.style, scores, is_log, ties)

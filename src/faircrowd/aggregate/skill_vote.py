@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_count, check_number
-from faircrowd._types import ByTask, TableLike
-from faircrowd.aggregate.base import Aggregator, State, by_workers, of_shape
+from faircrowd._types import ByTask
+from faircrowd.aggregate.base import Aggregator, State, VotesLike, by_workers, of_shape
 from faircrowd.aggregate.posterior import TaskPosterior, choose, make_posterior
 from faircrowd.aggregate.weighted_votes import agreement, gold_agreement, majority_agreement, weigh
-from faircrowd.engines import LocalEngine, engine_of
-from faircrowd.votes import VoteTable
+from faircrowd.engines import LocalEngine, Votes, engine_of, votes_in_memory
 from faircrowd.votes.groups import gold_pairs
 
 __all__ = ["GoldMajorityVote", "Wawa", "ZeroBasedSkill"]
@@ -30,14 +29,14 @@ class _SkillVote(Aggregator):
         known = np.flatnonzero(~np.isnan(self._skills))
         return votes.style.series({"worker": votes.workers.take(known)}, "skill", self._skills[known])
 
-    def _finish(self, votes: VoteTable, skills: NDArray[np.float64], engine: LocalEngine) -> Self:
+    def _finish(self, votes: Votes, skills: NDArray[np.float64]) -> Self:
         self._skills = skills
-        return self._store(votes, self._weighted(engine, votes, skills))
+        return self._store(votes, self._weighted(votes, skills))
 
-    def _weighted(self, engine: LocalEngine, votes: VoteTable, skills: NDArray[np.float64]) -> TaskPosterior:
+    def _weighted(self, votes: Votes, skills: NDArray[np.float64]) -> TaskPosterior:
         known = skills[~np.isnan(skills)]
         average = known.mean() if known.size else 1.0
-        scores = weigh(engine, votes, np.where(np.isnan(skills), average, skills))
+        scores = weigh(engine_of(votes), votes, np.where(np.isnan(skills), average, skills))
         return make_posterior(votes, scores, is_log=False, ties=self.ties)
 
     def _state(self) -> State:
@@ -46,11 +45,10 @@ class _SkillVote(Aggregator):
     def _set_state(self, state: State) -> None:
         self._skills = of_shape(state, "skills", self.votes_.n_workers)
 
-    def _predict(self, votes: VoteTable) -> TaskPosterior:
-        fitted = self.votes_
-        votes = by_workers(votes, fitted.workers)
+    def _predict(self, votes: Votes) -> TaskPosterior:
+        votes = by_workers(votes, self.votes_.workers)
         # As in crowd-kit, labels_ and probas_ of these three models are those of the votes seen last.
-        self._posterior = self._weighted(engine_of(votes), votes, np.append(self._skills, np.nan))
+        self._posterior = self._weighted(votes, np.append(self._skills, np.nan))
         return self._posterior
 
 
@@ -85,13 +83,12 @@ class Wawa(_SkillVote):
 
     ties: str = "first"
 
-    def fit(self, data: TableLike | VoteTable, *, sensitive_features: ByTask | None = None) -> Self:
+    def fit(self, data: VotesLike, *, sensitive_features: ByTask | None = None) -> Self:
         """Estimate the skills from votes, and label the votes with them."""
         self._begin()
         votes = self._read(data, sensitive_features)
-        engine = engine_of(votes)
-        skills = _share(*majority_agreement(engine, votes, np.ones(votes.n_workers), self.ties))
-        return self._finish(votes, skills, engine)
+        agreed = majority_agreement(engine_of(votes), votes, np.ones(votes.n_workers), self.ties)
+        return self._finish(votes, _share(*agreed))
 
 
 @dataclass(eq=False)
@@ -126,7 +123,7 @@ class ZeroBasedSkill(_SkillVote):
     eps: float = 1e-5
     ties: str = "first"
 
-    def fit(self, data: TableLike | VoteTable, *, sensitive_features: ByTask | None = None) -> Self:
+    def fit(self, data: VotesLike, *, sensitive_features: ByTask | None = None) -> Self:
         """Estimate the skills from votes, and label the votes with them."""
         self._begin()
         rounds = check_count("n_iter", self.n_iter)
@@ -134,7 +131,7 @@ class ZeroBasedSkill(_SkillVote):
         rate = check_number("lr_init", self.lr_init, low=0, high=1)
         factor = check_number("lr_reduce_factor", self.lr_reduce_factor, low=0, high=1)
         eps = check_number("eps", self.eps, low=0, high=LARGEST)
-        votes = self._read(data, sensitive_features)
+        votes = votes_in_memory(self._read(data, sensitive_features))
         engine = LocalEngine(votes)
         skills = np.full(votes.n_workers, 1 / max(votes.n_classes, 1) + eps)
         labels = None
@@ -146,7 +143,7 @@ class ZeroBasedSkill(_SkillVote):
                 share = _share(*agreement(engine, new, votes.n_workers))
             labels = new
             skills = skills + rate * (share - skills)
-        return self._finish(votes, skills, engine)
+        return self._finish(votes, skills)
 
 
 @dataclass(eq=False)
@@ -181,13 +178,11 @@ class GoldMajorityVote(_SkillVote):
 
     ties: str = "first"
 
-    def fit(
-        self, data: TableLike | VoteTable, true_labels: ByTask, *, sensitive_features: ByTask | None = None
-    ) -> Self:
+    def fit(self, data: VotesLike, true_labels: ByTask, *, sensitive_features: ByTask | None = None) -> Self:
         """Estimate the skills from the known labels, and label the votes with them."""
         self._begin()
-        votes = self._read(data, sensitive_features)
+        votes = votes_in_memory(self._read(data, sensitive_features))
         task, label, classes = gold_pairs(votes, true_labels)
         votes = votes.with_classes(classes) if len(classes) > votes.n_classes else votes
         skills = _share(*gold_agreement(votes, task, label, len(classes)))
-        return self._finish(votes, skills, LocalEngine(votes))
+        return self._finish(votes, skills)

@@ -1,6 +1,6 @@
 """Weighted votes: scores of classes by the weights of workers, and how often workers agree with labels."""
 
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.kernels.vote_counts import count_agreement, count_majority_agreement, sum_weights
 from faircrowd.aggregate.posterior import check_size
-from faircrowd.engines import LocalEngine
+from faircrowd.engines import Engine, Votes
 from faircrowd.exact.sums import on_grid
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
@@ -18,8 +18,10 @@ __all__ = ["Agreement", "agreement", "gold_agreement", "majority_agreement", "we
 Agreement: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 """The number of votes of each worker that agree with labels, and the number of votes compared."""
 
+Rows = TypeVar("Rows")
 
-def weigh(engine: Any, votes: Any, weights: NDArray[np.float64]) -> Any:
+
+def weigh(engine: Engine[Rows], votes: Votes, weights: NDArray[np.float64]) -> Rows:
     """Sum, for each task and class, the weights of the workers who voted for it.
 
     Where all weights of a task are zero, its votes count alike. A task whose true label the engine knows has a score
@@ -30,13 +32,13 @@ def weigh(engine: Any, votes: Any, weights: NDArray[np.float64]) -> Any:
     return engine.emit(sum_weights, classes_token(votes.n_classes), exact)
 
 
-def agreement(engine: LocalEngine, labels: Codes, n_workers: int) -> Agreement:
+def agreement(engine: Engine[object], labels: Codes, n_workers: int) -> Agreement:
     """Compare the votes of each worker with the labels of their tasks."""
     agree, total = engine.reduce(count_agreement, labels, n_workers)
     return agree, total
 
 
-def majority_agreement(engine: Any, votes: Any, weights: NDArray[np.float64], ties: str) -> Agreement:
+def majority_agreement(engine: Engine[object], votes: Votes, weights: NDArray[np.float64], ties: str) -> Agreement:
     """Compare the votes of each worker with the weighted majority, in one pass that stores no labels."""
     (exact,) = on_grid(weights, n_terms=max(votes.most_votes, 1))
     agree, total = engine.reduce(count_majority_agreement, classes_token(votes.n_classes), exact, ties == "last")

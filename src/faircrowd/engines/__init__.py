@@ -10,7 +10,7 @@ DuckDB and Spark are imported on use.
 
 from faircrowd.engines.engine_choice import choose_engine
 from faircrowd.engines.local import Block, LocalEngine
-from faircrowd.engines.opening import engine_of, gold_of, in_spark, local_votes, votes_of
+from faircrowd.engines.opening import engine_of, gold_of, in_spark, votes_in_memory, votes_of
 from faircrowd.engines.protocols import Engine, Votes
 from faircrowd.engines.spark.session import spark_session
 from faircrowd.engines.spark.votes import SparkVotes, spark_votes
@@ -26,9 +26,9 @@ __all__ = [
     "engine_of",
     "gold_of",
     "in_spark",
-    "local_votes",
     "read_votes_on_disk",
     "spark_session",
     "spark_votes",
+    "votes_in_memory",
     "votes_of",
 ]

@@ -15,7 +15,7 @@ from faircrowd.votes import VoteTable, as_votes
 from faircrowd.votes.groups import gold_codes
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["engine_of", "gold_of", "in_spark", "local_votes", "votes_of"]
+__all__ = ["engine_of", "gold_of", "in_spark", "votes_in_memory", "votes_of"]
 
 
 def in_spark(data: object) -> bool:
@@ -53,15 +53,11 @@ def votes_of(
     return spark_votes(_plain(data), sensitive_features=_columns(sensitive_features), true_labels=column)
 
 
-def local_votes(
-    data: TableLike | Votes | SparkFrame, sensitive_features: ByTask | None = None, *, method: str
-) -> VoteTable:
-    """Return votes as a VoteTable, for a method that does not run in Spark."""
-    if _is_local(data):
-        return as_votes(data, sensitive_features)
-    raise OptionError(
-        f"{method} does not run in Spark; MajorityVote, Wawa, DawidSkene, OneCoinDawidSkene and BayesVote do."
-    )
+def votes_in_memory(votes: Votes) -> VoteTable:
+    """Return the votes; raise if they are in Spark."""
+    if not isinstance(votes, VoteTable):
+        raise OptionError("This is computed from votes in memory, and these votes are in Spark.")
+    return votes
 
 
 @overload

@@ -107,11 +107,14 @@ class Engine(Protocol[RowsT_co]):
 
 
 class SparkFrame(Protocol):
-    """What tells a frame of Spark (``pyspark.sql.DataFrame``) from others where it comes in."""
+    """What is used of a frame of Spark (``pyspark.sql.DataFrame``) outside of ``engines/spark``."""
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
+
+    def drop(self, *cols: str) -> Self:
+        """Return the frame without some columns."""
 
     def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
         """Collect the frame as a table of Arrow."""

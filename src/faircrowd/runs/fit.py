@@ -5,6 +5,7 @@ from typing import Any
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.checkpoint import Checkpoint, fingerprint
 from faircrowd.aggregate.em import Iterative
+from faircrowd.engines import votes_in_memory
 from faircrowd.errors import OptionError
 from faircrowd.fair.tasks.read_posterior import check_groups
 from faircrowd.runs.options import EngineOptions, RunOptions
@@ -60,7 +61,7 @@ def fit(options: RunOptions, progress: Progress = QUIET) -> Run:
     if options.audit is not None and model.votes_.groups is not None:
         check_groups(model.votes_.groups)
     # What a model learns from may add to its classes, so the truth is coded by them only now.
-    truth = None if found.truth is None else truth_codes(model.votes_, found.truth)[0]
+    truth = None if found.truth is None else truth_codes(votes_in_memory(model.votes_), found.truth)[0]
     return Run(options, model, fair, truth, options.learned == options.read.truth, found.notes)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from faircrowd._types import ByTask
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.registry import kind_of
+from faircrowd.engines import votes_in_memory
 from faircrowd.errors import InputError
 from faircrowd.fair.estimator import FairCrowd, FitInputs
 from faircrowd.runs.options import FairOptions, ModelOptions, ReadOptions, RunOptions
@@ -102,7 +103,7 @@ def _in_memory(
     given: FitInputs, group: NDArray[np.int32], model: Aggregator, truth: ByTask | None
 ) -> dict[str, dict[str, Any]]:
     """Describe the inputs that were not files: rows, columns, and a SHA-256 of what was read of them."""
-    votes, found = model.votes_, {}
+    votes, found = votes_in_memory(model.votes_), {}
     if given.votes is None:
         arrays = (votes.offsets, votes.worker, votes.label)
         content = _hash((votes.tasks, votes.workers, votes.classes), arrays)

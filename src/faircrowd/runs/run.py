@@ -11,6 +11,7 @@ from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.crowd_audit import CrowdAudit, audit_by_truth, audit_crowd
 from faircrowd.audit.workers.worker_audit import WorkerAudit
+from faircrowd.engines import votes_in_memory
 from faircrowd.fair import Certificate, FairCrowd, FairResult, Frontier
 from faircrowd.fair.estimator import fair_labels_of
 from faircrowd.report import Summary, fair_lines, summarise
@@ -59,7 +60,7 @@ class Run:
     @property
     def votes(self) -> VoteTable:
         """The votes, encoded."""
-        return self.model.votes_
+        return votes_in_memory(self.model.votes_)
 
     @property
     def posterior(self) -> Posterior:

@@ -1,1 +1,1 @@
-"""Compiled loops over blocks of votes; each is a pure function of a block of whole tasks and of parameters."""
+"""Compiled loops over blocks of votes: pure functions of a block (all votes of some tasks) and of parameters."""

@@ -13,6 +13,7 @@ from faircrowd.aggregate.confusion import ConfusionAggregator
 from faircrowd.aggregate.one_coin import OneCoinDawidSkene
 from faircrowd.audit.majority.poisson_binomial import as_priors
 from faircrowd.audit.workers.worker_counts import groups_in, model_confusion
+from faircrowd.engines import votes_in_memory
 from faircrowd.errors import InputError, OptionError
 from faircrowd.exact.sums import on_grid
 from faircrowd.votes.value_names import value_name, value_names
@@ -112,7 +113,7 @@ def _estimated(model: Aggregator) -> Pool:
     """
     if not isinstance(model, ConfusionAggregator):
         raise OptionError(f"{type(model).__name__} does not estimate skills; fit OneCoinDawidSkene or DawidSkene.")
-    votes, posterior = model.votes_, model.posterior_.in_memory().values
+    votes, posterior = votes_in_memory(model.votes_), model.posterior_.in_memory().values
     group, groups = groups_in(votes)
     if votes.n_classes != 2:
         raise InputError(f"A plan is made for two classes; these votes have {votes.n_classes}.")
