@@ -11,6 +11,7 @@
 
     FaircrowdWarning (UserWarning)
     ├── DataWarning                      rows were set aside; how many and why
+    │   └── LeftoverWarning                  files that a killed run left were removed
     └── ConvergenceWarning               the rounds ran out before the model converged
 
 A message states what was found, where, and what to do about it, on one line. It calls parameters by their Python names;
@@ -26,6 +27,7 @@ __all__ = [
     "FaircrowdWarning",
     "FileError",
     "InputError",
+    "LeftoverWarning",
     "MissingColumnError",
     "NotFittedError",
     "OptionError",
@@ -81,6 +83,10 @@ class FaircrowdWarning(UserWarning):
 
 class DataWarning(FaircrowdWarning):
     """Rows of the input were set aside, or used in a way worth knowing."""
+
+
+class LeftoverWarning(DataWarning):
+    """Files that a killed run left behind were removed."""
 
 
 class ConvergenceWarning(FaircrowdWarning):

@@ -173,7 +173,7 @@ def test_lines_and_files(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     said, lines = json.loads((tmp_path / "run" / "audit.json").read_text()), lines_of(out)
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == FILES
     assert lines["wrote"] == f"{tmp_path}/run/workers.csv, groups.csv, audit.json, report.html, evidence.json"
-    assert lines["interval"] == f"{said['gap']['low']:.3f} to {said['gap']['high']:.3f} (95%, tasks a sample)"
+    assert lines["interval"] == f"{said['gap']['low']:.3f} to {said['gap']['high']:.3f} (95%, tasks as a sample)"
     low, high = said["bootstrap"]["low"], said["bootstrap"]["high"]
     assert lines["bootstrap"].startswith(f"{low:.3f} to {high:.3f} (95%, a majority; ")
     count = said["workers"]["verdicts"]

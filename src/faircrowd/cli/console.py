@@ -23,7 +23,7 @@ __all__ = ["Console", "plain", "print_json"]
 
 
 class Console:
-    """Print to people (a terminal or a pipe) or to machines."""
+    """Prints for people (to a terminal or a pipe) or for machines (JSON)."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
@@ -142,7 +142,7 @@ class Console:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON, in the characters that the output takes."""
+    """Print a value as JSON, with escapes where the output cannot show a character."""
     if sys.stdout is None:  # closed by the caller, as with >&-
         return
     is_utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
@@ -150,6 +150,6 @@ def print_json(value: Any) -> None:
 
 
 def plain(text: str, limit: int = 400) -> str:
-    """Return a user's text without control characters, which a terminal would obey, and not too long."""
+    """Return text without control characters, which a terminal would obey, and shortened if it is long."""
     clean = "".join(character if character.isprintable() else "�" for character in text)
     return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from faircrowd._checks import warn
-from faircrowd.errors import DataWarning
+from faircrowd.errors import LeftoverWarning
 
 __all__ = ["HIDDEN", "Scratch", "clear_left", "remove_left", "uninterrupted"]
 
@@ -71,7 +71,7 @@ def remove_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREF
 def clear_left(where: str | os.PathLike[str] | None = None, prefix: str = _PREFIX) -> None:
     """Remove the folders that killed processes left, and warn if there were any."""
     if (line := remove_left(where, prefix)) is not None:
-        warn(line, DataWarning)
+        warn(line, LeftoverWarning)
 
 
 @contextmanager
