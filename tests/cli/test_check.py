@@ -146,7 +146,7 @@ LABELS = "task,label\n1,x\n2,y\n3,x\n4,y\n"
 TASKS = "task,group\n1,a\n2,b\n3,a\n4,b\n"
 WITH_TASKS = ["--tasks", "tasks.csv", "--group", "group"]
 
-# name: (labels.csv, tasks.csv, more arguments, what the message says)
+# name: (labels.csv, tasks.csv, more arguments, part of the message)
 BAD: dict[str, tuple[str, str, list[str], str]] = {
     "label missing": (LABELS.replace("3,x", "3,"), TASKS, WITH_TASKS, "1 of 4 rows have no label (the first is row 3)"),
     "task missing": (LABELS.replace("3,x", ",x"), TASKS, WITH_TASKS, "1 of 4 rows have no task (the first is row 3)"),

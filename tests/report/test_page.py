@@ -301,7 +301,7 @@ def test_large_input_makes_no_large_page(tmp_path: Path, make: Make) -> None:
     out = make("aggregate", *files, "--method", "majority", out=tmp_path / "run")
     assert (out / "report.html").stat().st_size < 2_000_000
     page = Page(out / "report.html")
-    assert f"{n_groups - 12} more groups are in the files" in page.html
+    assert f"{n_groups - 12} more groups are in labels.csv" in page.html
     assert f"The 6 labels with the largest gaps of {n_classes} are shown" in page.html
     assert f"The 300 most telling of {n_workers:,} workers are shown" in page.html
     assert len(page.data["stops"]) <= 11
