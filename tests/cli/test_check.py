@@ -157,7 +157,12 @@ BAD: dict[str, tuple[str, str, list[str], str]] = {
         "2 of 6 labelled tasks are not in tasks.csv: 8, 9; do the task ids match?",
     ),
     "group missing": (LABELS, TASKS.replace("4,b", "4,"), WITH_TASKS, "1 of 4 tasks have no group: 4"),
-    "task twice": (LABELS + "2,y\n", TASKS, WITH_TASKS, "1 tasks have more than one row of labels: 2; give one label per task"),
+    "task twice": (
+        LABELS + "2,y\n",
+        TASKS,
+        WITH_TASKS,
+        "1 tasks have more than one row of labels: 2; give one",
+    ),
     "two groups": (LABELS, TASKS + "4,a\n", WITH_TASKS, "1 tasks have more than one group: 4"),
     "one group": (LABELS, TASKS.replace("b", "a"), WITH_TASKS, "all tasks are of group 'a'"),
     "no rows": ("task,label\n", TASKS, WITH_TASKS, "There is no label to check"),

@@ -32,6 +32,7 @@ def test_every_option_is_known() -> None:
         ("true_labels must be one column", [], "--gold must be one column"),
         ("group='a' and group=a.b", [], "--group a and --group a.b"),
         ("n_iter='many' of random_state", [], "--n-iter many of --random-state"),
+        ("raise n_iter, or tol; total", [], "raise --n-iter, or --tol; total"),
         ("method=x, engine='spark', strict=True.", [], "--method x, --engine spark, --strict."),
         ("color='red' stays", ["color"], "color='red' stays"),
         ("votes of /tmp/votes.csv with votes=...", ["votes"], "--votes of /tmp/votes.csv with --votes FILE"),

@@ -116,7 +116,8 @@ class Console:
         """Print what a run found and wrote; ``more`` goes into the JSON."""
         notes = [spoken(note) for note in run.all_notes(*self._notes, *written.notes)]
         if self.as_json:
-            print_json({**run.to_dict(), "notes": notes, "out": str(written.folder), **more})
+            found = {**run.summary.to_dict(), "notes": notes, "out": str(written.folder)}
+            print_json({**found, **more, **run.details()})
             return
         lines = [(heading, spoken(text) if heading == "note" else text) for heading, text in run.lines()]
         self.pairs([*lines, *(("note", note) for note in notes), ("wrote", str(written))])
