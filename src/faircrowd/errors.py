@@ -11,7 +11,7 @@
 
     FaircrowdWarning (UserWarning)
     ├── DataWarning                      rows were set aside; how many and why
-    │   └── LeftoverWarning                  folders of a killed run were removed
+    │   └── LeftoverWarning                  files that a killed run left were removed
     └── ConvergenceWarning               the rounds ran out before the model converged
 
 A message states what was found, where, and what to do about it, on one line. It calls parameters by their Python names;
@@ -85,9 +85,9 @@ class DataWarning(FaircrowdWarning):
     """Rows of the input were set aside, or used in a way worth knowing."""
 
 
+class LeftoverWarning(DataWarning):
+    """Files that a killed run left behind were removed."""
+
+
 class ConvergenceWarning(FaircrowdWarning):
     """The rounds ran out before the model converged."""
-
-
-class LeftoverWarning(DataWarning):
-    """Folders that a killed run had left on disk were removed."""

@@ -51,7 +51,7 @@ def test_apply_does_what_python_does(crowd: Path, tmp_path: Path, faircrowd: Run
     assert json.loads(said)["changed"] == labels["changed"].sum()
 
 
-def test_strangers_are_said(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+def test_unknown_groups_and_workers_are_reported(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     votes, tasks = pd.read_csv(crowd / "b.csv"), pd.read_csv(crowd / "b_tasks.csv")
     votes.loc[votes.index[:40], "worker"] = 999
     tasks.loc[tasks.index[:7], "side"] = "middle"

@@ -173,7 +173,7 @@ def test_lines_and_files(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     said, lines = json.loads((tmp_path / "run" / "audit.json").read_text()), lines_of(out)
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == FILES
     assert lines["wrote"] == f"{tmp_path}/run/workers.csv, groups.csv, audit.json, report.html, evidence.json"
-    assert lines["interval"] == f"{said['gap']['low']:.3f} to {said['gap']['high']:.3f} (95%, tasks a sample)"
+    assert lines["interval"] == f"{said['gap']['low']:.3f} to {said['gap']['high']:.3f} (95%, tasks as a sample)"
     low, high = said["bootstrap"]["low"], said["bootstrap"]["high"]
     assert lines["bootstrap"].startswith(f"{low:.3f} to {high:.3f} (95%, a majority; ")
     count = said["workers"]["verdicts"]
@@ -219,7 +219,7 @@ def test_several_attributes_intersect(crowd: Path, tmp_path: Path, faircrowd: Ru
         "1,a,x,p\n2,a,y,q\n3,b,z,r\n",
     ],
 )
-def test_tiny_crowds_say_little_but_say_it(text: str, tmp_path: Path, faircrowd: Run) -> None:
+def test_tiny_crowds_are_audited(text: str, tmp_path: Path, faircrowd: Run) -> None:
     (tmp_path / "votes.csv").write_text("task,worker,label,group\n" + text)
     ids = range(1, text.count("\n") + 1)
     (tmp_path / "tasks.csv").write_text("task,stratum\n" + "".join(f"{task},s{task}\n" for task in ids))
@@ -235,7 +235,7 @@ def test_tiny_crowds_say_little_but_say_it(text: str, tmp_path: Path, faircrowd:
 
 
 def test_labels_nobody_voted_for_are_noted(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
-    """As for aggregate: what is set aside is said."""
+    """As for aggregate, rows that are set aside are reported."""
     tasks = pd.read_csv(crowd / "two" / "tasks.csv", dtype=str)
     tasks.loc[0, "truth"] = "other"
     tasks.to_csv(tmp_path / "tasks.csv", index=False)
@@ -309,7 +309,7 @@ def test_an_input_is_not_overwritten(crowd: Path, tmp_path: Path, faircrowd: Run
     assert "would overwrite the input" in err
 
 
-def test_by_group_is_said(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+def test_by_group_is_in_the_name_of_the_method(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     given = (*files(crowd / "two"), "--method", "dawid-skene", "--by-group", "--replicates", 0)
     code, out, _ = faircrowd("audit", *given, "--out", tmp_path / "run")
     assert code == 0

@@ -1,4 +1,4 @@
-"""Input that cannot be used: one line that says what is wrong, exit code 2, and nothing written."""
+"""Input that cannot be used: one line with the error, exit code 2, and nothing written."""
 
 import contextlib
 import gzip
@@ -53,7 +53,7 @@ def parquet(cut: int | None = None) -> bytes:
     return frame.to_parquet()[:cut]
 
 
-# name: (name of the votes file, its content or None, more arguments, what the message says)
+# name: (name of the votes file, its content or None, more arguments, part of the message)
 FILES: dict[str, tuple[str, str | bytes | None, list[str], str]] = {
     "no file": ("vots.csv", None, [], "There is no file vots.csv. Did you mean 'votes.csv'?"),
     "empty file": ("empty.csv", "", [], "empty.csv is empty (0 bytes)"),
@@ -102,7 +102,7 @@ FILES: dict[str, tuple[str, str | bytes | None, list[str], str]] = {
 
 WITH_TASKS = ["--tasks", "tasks.csv"]
 
-# name: (tasks.csv or None, more arguments, what the message says); the votes are good
+# name: (tasks.csv or None, more arguments, part of the message); the votes are good
 OPTIONS: dict[str, tuple[str | None, list[str], str]] = {
     "unknown method": (None, ["--method", "dawid"], "--method dawid is not known; use one of 'majority'"),
     "unknown option": (None, ["--methd", "majority"], "No such option: --methd"),

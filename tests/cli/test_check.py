@@ -146,7 +146,7 @@ LABELS = "task,label\n1,x\n2,y\n3,x\n4,y\n"
 TASKS = "task,group\n1,a\n2,b\n3,a\n4,b\n"
 WITH_TASKS = ["--tasks", "tasks.csv", "--group", "group"]
 
-# name: (labels.csv, tasks.csv, more arguments, what the message says)
+# name: (labels.csv, tasks.csv, more arguments, part of the message)
 BAD: dict[str, tuple[str, str, list[str], str]] = {
     "label missing": (LABELS.replace("3,x", "3,"), TASKS, WITH_TASKS, "1 of 4 rows have no label (the first is row 3)"),
     "task missing": (LABELS.replace("3,x", ",x"), TASKS, WITH_TASKS, "1 of 4 rows have no task (the first is row 3)"),
@@ -157,7 +157,12 @@ BAD: dict[str, tuple[str, str, list[str], str]] = {
         "2 of 6 labelled tasks are not in tasks.csv: 8, 9; do the task ids match?",
     ),
     "group missing": (LABELS, TASKS.replace("4,b", "4,"), WITH_TASKS, "1 of 4 tasks have no group: 4"),
-    "task twice": (LABELS + "2,y\n", TASKS, WITH_TASKS, "1 tasks have more than one row of labels: 2; a task has one"),
+    "task twice": (
+        LABELS + "2,y\n",
+        TASKS,
+        WITH_TASKS,
+        "1 tasks have more than one row of labels: 2; give one",
+    ),
     "two groups": (LABELS, TASKS + "4,a\n", WITH_TASKS, "1 tasks have more than one group: 4"),
     "one group": (LABELS, TASKS.replace("b", "a"), WITH_TASKS, "all tasks are of group 'a'"),
     "no rows": ("task,label\n", TASKS, WITH_TASKS, "There is no label to check"),

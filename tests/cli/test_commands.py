@@ -91,7 +91,7 @@ def test_demo(tmp_path: Path, spawn: Spawn) -> None:
     assert (tmp_path / "labels" / "labels.csv").exists()
 
 
-def test_demo_as_json_says_what_it_wrote(tmp_path: Path, faircrowd: Run) -> None:
+def test_demo_as_json_reports_what_it_wrote(tmp_path: Path, faircrowd: Run) -> None:
     code, out, err = faircrowd("demo", "--out", tmp_path / "d", "--random-state", 3, "--json")
     assert (code, err) == (0, "")
     said = json.loads(out)
@@ -134,7 +134,7 @@ def fitted(method: str, crowd: Path) -> Any:
 
 @pytest.mark.filterwarnings("ignore::faircrowd.errors.ConvergenceWarning")
 @pytest.mark.parametrize("method", AGGREGATORS)
-def test_aggregate_writes_what_python_says(method: str, crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+def test_aggregate_writes_what_python_returns(method: str, crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     code, out, err = faircrowd(
         *("aggregate", crowd / "votes.csv", "--tasks", crowd / "tasks.csv", "--group", "group", "--truth", "truth"),
         *("--method", method, "--out", tmp_path / "run"),
@@ -246,7 +246,7 @@ def test_by_group(method: str, crowd: Path, tmp_path: Path, faircrowd: Run) -> N
     assert {int(row["task"]): float(row["posterior_1"]) for row in rows} == model.probas_[1].to_dict()
 
 
-def test_what_was_set_aside_is_said(tmp_path: Path, faircrowd: Run) -> None:
+def test_what_was_set_aside_is_reported(tmp_path: Path, faircrowd: Run) -> None:
     votes = tmp_path / "votes.csv"
     votes.write_text("who;what;which\na;x;1\na;y;1\nb;x;1\nb;;2\nb;y;3\n")
     names = ("--worker", "who", "--label", "what", "--task", "which", "--delimiter", ";", "--method", "majority")
@@ -269,7 +269,7 @@ def test_what_was_set_aside_is_said(tmp_path: Path, faircrowd: Run) -> None:
     assert "the first vote counts" in first[1]
 
 
-def test_a_run_that_did_not_settle_says_so(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+def test_a_run_that_did_not_converge_is_reported(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     code, out, err = faircrowd("aggregate", crowd / "votes.csv", "--n-iter", 1, "--tol", 0, "--out", tmp_path / "run")
     assert (code, err) == (0, "")
     assert "1 rounds, NOT converged" in lines_of(out)["method"]

@@ -1,4 +1,4 @@
-"""``faircrowd datasets``: the list, one set as ready tables, and what is said when files are not there."""
+"""``faircrowd datasets``: the list, one data set as tables, and the message when files are missing."""
 
 import json
 import re
@@ -118,7 +118,7 @@ def test_ready_tables_go_by_their_folder(faircrowd: Run, tmp_path: Path) -> None
     assert (code, lines_of(printed)["note"]) == (0, "1 tasks without truth, kept all the same")
 
 
-def test_errors_say_what_to_do(faircrowd: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_tell_what_to_do(faircrowd: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, _, err = faircrowd("datasets", "jigsaw-toxcity", "--data", tmp_path)
     assert (code, "Did you mean 'jigsaw-toxicity'?" in err) == (2, True)
     code, _, err = faircrowd("datasets", "--out", tmp_path)

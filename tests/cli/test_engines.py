@@ -1,4 +1,4 @@
-"""The engines of the command line: the same files from memory and from disk, and runs that go on."""
+"""The engines of the command line: the same files from memory and from disk, and resumed runs."""
 
 import io
 import json
@@ -53,7 +53,7 @@ def votes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def told(faircrowd: Callable[..., tuple[int, str, str]]) -> Callable[..., str]:
-    """Run a command that ends with a code; return what it told on stderr."""
+    """Run a command that ends with a code; return what it printed to stderr."""
 
     def call(*arguments: Any, code: int = 0) -> str:
         ended, out, err = faircrowd(*arguments)
@@ -99,7 +99,7 @@ def test_every_method_streams(votes: Path, tmp_path: Path, method: str) -> None:
     np.testing.assert_array_equal(models[0].posterior_.values, models[1].posterior_.values)
 
 
-def test_a_killed_run_goes_on_to_the_same_bits(votes: Path, tmp_path: Path, told: Callable[..., str]) -> None:
+def test_a_killed_run_continues_to_the_same_bits(votes: Path, tmp_path: Path, told: Callable[..., str]) -> None:
     told(*fair(votes, tmp_path / "whole", "--engine", "memory"))
     arguments = [*map(str, fair(votes, tmp_path / "killed", "--engine", "stream"))]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}  # what a killed process leaves goes with the test
@@ -114,7 +114,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(votes: Path, tmp_path: Path, told
     assert_same_files(tmp_path / "whole", tmp_path / "killed")
 
 
-def test_a_run_that_goes_on_repeats_no_round_but_the_last(votes: Path, tmp_path: Path) -> None:
+def test_a_resumed_run_repeats_only_the_last_round(votes: Path, tmp_path: Path) -> None:
     from faircrowd import DawidSkene
     from faircrowd.aggregate.checkpoint import Checkpoint, fingerprint
     from faircrowd.votes import read_votes
@@ -138,7 +138,7 @@ def test_broken_checkpoint_is_one_line(votes: Path, tmp_path: Path, told: Callab
     assert "in rounds" in told("aggregate", votes, "--out", tmp_path, "--resume", "--method", "wawa", code=2)
 
 
-def test_the_choice_is_said(votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faircrowd: Any) -> None:
+def test_the_choice_is_reported(votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faircrowd: Any) -> None:
     arguments = ["aggregate", votes, "--method", "majority", "--no-report", "--memory-limit", "500MB"]
     assert faircrowd(*arguments, "--out", tmp_path / "out")[2] == ""
     monkeypatch.setattr(choice, "_BYTES_PER_ROW", 10**6)

@@ -26,7 +26,7 @@ def arguments(crowd: Path, out: Path, *more: str) -> tuple:
     return ("aggregate", crowd / "votes.csv", "--tasks", crowd / "tasks.csv", "--group", "group", "--out", out, *more)
 
 
-def test_aggregate_with_epsilon_writes_what_python_says(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+def test_aggregate_with_epsilon_writes_what_python_returns(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     code, out, err = faircrowd(*arguments(crowd, tmp_path / "run", "--epsilon", "0.05", "--by-group"))
     assert (code, err) == (0, "")
     groups = pd.read_csv(crowd / "tasks.csv", index_col="task")["group"]

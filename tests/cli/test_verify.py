@@ -1,4 +1,4 @@
-"""``faircrowd verify``: what a run left behind holds, and what was changed since is named."""
+"""``faircrowd verify``: unchanged results verify, and changes are named."""
 
 import json
 import shutil

@@ -42,11 +42,11 @@ class Browser:
         self.until("document.documentElement.dataset.ready === 'yes'")
 
     def messages(self) -> list[dict[str, Any]]:
-        """What the page has said on the console since the last question."""
+        """What the page has logged to the console since the last call."""
         return self.driver.get_log("browser")
 
     def requests(self) -> list[str]:
-        """The addresses that the page has asked for since the last question."""
+        """The addresses that the page has requested since the last call."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         kinds = {"Network.requestWillBeSent": "request", "Network.webSocketCreated": None}
         found = [event for event in events if event["method"] in kinds]

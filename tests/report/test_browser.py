@@ -156,7 +156,7 @@ def threshold_text(value: float) -> str:
     return "< 0.001" if 0 < value < 0.0005 else "> 0.999" if 0.9995 <= value < 1 else f"{value:.3f}"
 
 
-def test_slider_with_a_coin_shows_what_python_computes(three: Path, browser: Any) -> None:
+def test_slider_of_randomized_labels_shows_what_python_computes(three: Path, browser: Any) -> None:
     folder = three.parent
     groups = pd.read_csv(folder / "tasks.csv", index_col="task")["group"]
     browser.open(three / "report.html")
@@ -240,7 +240,7 @@ def test_hostile_names_stay_text(hostile: Path, browser: Any) -> None:
     assert browser.messages() == []
 
 
-def test_long_names_are_cut_and_told_apart(hostile: Path, browser: Any) -> None:
+def test_long_names_are_shortened_and_stay_distinct(hostile: Path, browser: Any) -> None:
     browser.open(hostile / "report.html")
     script = "return [...document.querySelectorAll('table bdi, li bdi')].map(e => [e.textContent, e.title])"
     shown = browser.js(script)

@@ -191,7 +191,7 @@ def test_every_kind_of_run_renders(name: str, crowd: Path, tmp_path: Path, make:
     kinds = {row["labels"] for row in page.data["charts"]["rates"]["data"]["values"]}
     assert kinds == ({"before"} if name == "no epsilon" else {"before", "after"})
     assert ("No true labels were given" in page.html) == ("--truth" not in RUNS[name])
-    assert ("Of tasks that were not seen" in page.html) == (name == "confidence")
+    assert ("For tasks that were not seen" in page.html) == (name == "confidence")
     assert ("by group" in page.html[page.html.index('id="method"') :].split("</section>")[0]) == (name == "by group")
 
 
@@ -215,7 +215,7 @@ def test_three_classes_and_groups_render(more: list[str], tmp_path: Path, make: 
 
 @pytest.mark.parametrize(
     ("more", "note"),
-    [([], "No sensitive group was given"), (["--group", "one"], "All tasks are of one group")],
+    [([], "No sensitive group was given"), (["--group", "one"], "All tasks belong to one group")],
 )
 def test_without_groups_to_compare(more: list[str], note: str, crowd: Path, tmp_path: Path, make: Make) -> None:
     files = (crowd / "votes.csv", "--tasks", crowd / "tasks.csv")
@@ -241,7 +241,7 @@ def test_pages_of_the_other_commands(crowd: Path, tmp_path: Path, make: Make) ->
         make("audit", *given(crowd), "--control", "three", "--replicates", 50, out=tmp_path / "a") / "report.html"
     )
     assert page.sections == SECTIONS
-    assert "If tasks and workers were drawn anew" in page.html
+    assert "If tasks and workers were drawn again" in page.html
     assert "Within strata of the control feature" in page.html
     page = Page(make("demo", out=tmp_path / "d") / "report.html")
     assert page.sections == SECTIONS
@@ -301,7 +301,7 @@ def test_large_input_makes_no_large_page(tmp_path: Path, make: Make) -> None:
     out = make("aggregate", *files, "--method", "majority", out=tmp_path / "run")
     assert (out / "report.html").stat().st_size < 2_000_000
     page = Page(out / "report.html")
-    assert f"{n_groups - 12} more groups are in the files" in page.html
+    assert f"{n_groups - 12} more groups are in labels.csv" in page.html
     assert f"The 6 labels with the largest gaps of {n_classes} are shown" in page.html
     assert f"The 300 most telling of {n_workers:,} workers are shown" in page.html
     assert len(page.data["stops"]) <= 11

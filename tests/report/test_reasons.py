@@ -1,4 +1,4 @@
-"""Why a task has its label: what labels.csv says is true, task by task."""
+"""The reasons in labels.csv are true, task by task."""
 
 import json
 import re
@@ -79,7 +79,7 @@ def test_every_column_and_every_side(method: str, epsilon: float, tmp_path: Path
 
 
 def check_threshold(row: Any) -> None:
-    """Compare what is said with the posterior, the threshold and the label."""
+    """Compare the reason with the posterior, the threshold and the label."""
     p, t = row.posterior_1, row.threshold
     of = f"group {row.group}'s threshold {t:.4g}"
     if row.why == f"below {of}":
@@ -120,7 +120,7 @@ def check_ranks(labels: pd.DataFrame, rule: fc.FairRule) -> int:
     return len(tied)
 
 
-def test_equal_tasks_are_told_apart_by_rank(tmp_path: Path, make: Make) -> None:
+def test_equal_tasks_are_ordered_by_rank(tmp_path: Path, make: Make) -> None:
     """A majority of few votes has many equal posteriors; another seed orders them in another way."""
     given = crowd(tmp_path)
     said = []
@@ -203,7 +203,7 @@ def test_posteriors_that_round_to_one_are_not_called_tied(tmp_path: Path, make: 
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_draws_say_their_probability(n_classes: int, tmp_path: Path, make: Make) -> None:
+def test_draws_give_their_probability(n_classes: int, tmp_path: Path, make: Make) -> None:
     given = crowd(tmp_path, n_classes)
     more = ("--method", "majority", "--epsilon", 0.05, "--decision", "randomized")
     out = make("aggregate", *given, *more, "--no-report", out=tmp_path / "run")

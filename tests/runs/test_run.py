@@ -32,7 +32,7 @@ def test_a_run_has_all_its_parts(read: ReadOptions) -> None:
     assert run.certificate is run.fair.certificate_
     assert (run.labels == run.fair.result_.solved.labels).all()
     assert run.summary.gap == run.certificate.gap <= 0.05
-    assert run.to_dict()["certificate"] == run.certificate.to_dict()
+    assert run.details() == {"certificate": run.certificate.to_dict()}
     assert run.frontier().at(0.05).accuracy == pytest.approx(run.fair.frontier_.at(0.05).accuracy, abs=1e-12)
     assert run.text().startswith("read ")
     assert not run.in_sample
@@ -43,7 +43,7 @@ def test_a_run_without_epsilon_has_the_labels_of_its_aggregator(read: ReadOption
     assert (run.fair, run.result, run.certificate) == (None, None, None)
     assert (run.labels == run.posterior.label_codes).all()
     assert run.story["certificate"] is None
-    assert "certificate" not in run.to_dict()
+    assert run.details() == {}
 
 
 def test_workers_are_the_same_with_and_without_an_audit(read: ReadOptions) -> None:

@@ -1,4 +1,4 @@
-"""The commands, and one way to end: 0, or 2 with one line that says what to do."""
+"""The commands, and how each of them ends: exit code 0, or 2 after one line with the error."""
 
 import os
 import signal
@@ -38,13 +38,13 @@ app = typer.Typer(
 app.command(help="Merge the votes in a file into one label per task.")(aggregate)
 app.command(help="Label new tasks with the model and the fair rule of an earlier run.")(apply)
 app.command(help="Show what every epsilon would cost: table, CSV and chart.")(frontier)
-app.command(help="Audit workers and crowd: who leans, how it adds up, what chance leaves open.")(audit)
+app.command(help="Audit workers and crowd: gaps of workers, how they add up, and intervals.")(audit)
 app.command(help="Check the gap of labels for a pipeline: exit code 0 pass, 1 fail, 3 not enough evidence.")(check)
-app.command(help="Recompute the evidence of a folder from its inputs, and name what differs.")(verify)
+app.command(help="Recompute the results in a folder from their inputs, and list what differs.")(verify)
 app.command(help="List the data sets, or write one as votes.csv and tasks.csv.")(datasets)
-app.command(help="Say how many votes a task bring the gap close to the truth's.")(plan)
+app.command(help="Plan how many votes per task bring the gap close to that of the true labels.")(plan)
 app.command(help="Run the paper's experiments: rows, tables and figures.")(reproduce)
-app.command(help="Run the main job on the paper's synthetic crowd.")(demo)
+app.command(help="Run aggregate on the paper's synthetic crowd.")(demo)
 
 
 @app.callback(invoke_without_command=True)
@@ -52,7 +52,7 @@ def options(
     version: bool = typer.Option(False, "--version", help="Show the version and exit."),
     as_json: bool = typer.Option(False, "--json", help="With --version: print JSON."),
 ) -> None:
-    """Handle the options that stand before a command."""
+    """Handle the options before a command."""
     if version:
         if as_json:
             print_json({"version": faircrowd.__version__})
@@ -64,13 +64,13 @@ def options(
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; return its exit code. Ctrl-C comes out as KeyboardInterrupt."""
+    """Run a command and return its exit code; Ctrl-C raises KeyboardInterrupt."""
     as_json = "--json" in arguments
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", LeftoverWarning)
-            warnings.showwarning = _tell
+            warnings.showwarning = _show_warning
             code = app(arguments or ["--help"], standalone_mode=False)
     except FaircrowdError as error:
         return _failed(_sentence(spoken(str(error), error.parameters)), as_json)
@@ -84,7 +84,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if _is_interrupt(error):
             raise KeyboardInterrupt from None
-        if hasattr(error, "format_message"):  # a wrong use of options: typer brings its own class of error
+        if hasattr(error, "format_message"):  # an error of typer: the options were used wrongly
             context = getattr(error, "ctx", None)
             command = f" {context.info_name}" if context is not None and context.parent is not None else ""
             return _failed(f"{_sentence(error.format_message())} See faircrowd{command} --help.", as_json)
@@ -94,13 +94,13 @@ def run(arguments: list[str]) -> int:
             f"this is a bug, please report it: {type(error).__name__}: {error} (FAIRCROWD_TRACEBACK=1 shows where).",
             as_json,
         )
-    if code == _INTERRUPTED:  # what typer makes of Ctrl-C
+    if code == _INTERRUPTED:  # typer turns Ctrl-C into this code
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C stands behind an error: inside a kernel it comes out as a SystemError, or as several."""
+    """Return whether Ctrl-C caused an error; inside a kernel it becomes one SystemError or several."""
     seen: list[BaseException] = []
     while error is not None and error not in seen:
         seen.append(error)
@@ -112,7 +112,7 @@ def _sentence(text: str) -> str:
     return text if text.endswith(("?", ".", "!")) else f"{text}."
 
 
-def _tell(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     if sys.stderr is not None:
         sys.stderr.write(f"{plain(str(message))}\n")
 

@@ -35,7 +35,7 @@ def check(
         typer.Option(help="Column with the sensitive group, of the tasks or the labels; several are intersected."),
     ] = None,
     confidence: Annotated[
-        float, typer.Option(parser=arg.number, metavar="NUMBER", help="How sure a pass or a fail must be.")
+        float, typer.Option(parser=arg.number, metavar="NUMBER", help="Confidence that a pass or a fail needs.")
     ] = 0.95,
     task: arg.Task = None,
     label: arg.Label = None,

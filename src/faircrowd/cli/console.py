@@ -23,7 +23,7 @@ __all__ = ["Console", "plain", "print_json"]
 
 
 class Console:
-    """Print to people (a terminal or a pipe) or to machines."""
+    """Prints for people (to a terminal or a pipe) or for machines (JSON)."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
@@ -116,7 +116,8 @@ class Console:
         """Print what a run found and wrote; ``more`` goes into the JSON."""
         notes = [spoken(note) for note in run.all_notes(*self._notes, *written.notes)]
         if self.as_json:
-            print_json({**run.to_dict(), "notes": notes, "out": str(written.folder), **more})
+            found = {**run.summary.to_dict(), "notes": notes, "out": str(written.folder)}
+            print_json({**found, **more, **run.details()})
             return
         lines = [(heading, spoken(text) if heading == "note" else text) for heading, text in run.lines()]
         self.pairs([*lines, *(("note", note) for note in notes), ("wrote", str(written))])
@@ -142,7 +143,7 @@ class Console:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON, in the characters that the output takes."""
+    """Print a value as JSON, with escapes where the output cannot show a character."""
     if sys.stdout is None:  # closed by the caller, as with >&-
         return
     is_utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
@@ -150,6 +151,6 @@ def print_json(value: Any) -> None:
 
 
 def plain(text: str, limit: int = 400) -> str:
-    """Return a user's text without control characters, which a terminal would obey, and not too long."""
+    """Return text without control characters, which a terminal would obey, and shortened if it is long."""
     clean = "".join(character if character.isprintable() else "�" for character in text)
     return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"

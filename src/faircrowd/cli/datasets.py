@@ -1,4 +1,4 @@
-"""``faircrowd datasets``: which data sets there are, where they are, and one of them as ready tables."""
+"""``faircrowd datasets``: list the data sets, or write one of them as tables."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,14 +19,14 @@ _FILES = ("votes.csv", "tasks.csv")
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="Of a data set; by default all are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of a data set; by default all are listed.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for votes.csv and tasks.csv of the data set.")] = None,
     data: Annotated[
         Path | None, typer.Option(help="Folder of data sets; by default FAIRCROWD_DATA, or one in the user's cache.")
     ] = None,
     as_json: arg.AsJson = False,
 ) -> None:
-    """List the data sets, or write one as votes.csv and tasks.csv; files that are not there are downloaded."""
+    """List the data sets, or write one as votes.csv and tasks.csv; missing files are downloaded."""
     from faircrowd.datasets.catalogue import ABOUT
     from faircrowd.datasets.download import find_home
 
@@ -35,7 +35,7 @@ def datasets(
     names = [*ABOUT, *_ready(home)]
     if name is None:
         if out is not None:
-            raise OptionError("Which data set is to be written? Name one: faircrowd datasets NAME --out DIR.")
+            raise OptionError("Name the data set to write: faircrowd datasets NAME --out DIR.")
         with console.waiting(f"reading {home}"):
             rows = [_listed(one, home) for one in names]
         if as_json:
@@ -63,7 +63,7 @@ def datasets(
 
 
 def _ready(home: Path) -> list[str]:
-    """Return the names of folders with ready tables, up to two levels down."""
+    """Return the names of folders with votes.csv and tasks.csv, up to two levels down."""
     found = [path.parent for pattern in ("*/votes.csv", "*/*/votes.csv") for path in home.glob(pattern)]
     return sorted(path.relative_to(home).as_posix() for path in found if (path / "tasks.csv").is_file())
 
@@ -82,7 +82,7 @@ def _listed(name: str, home: Path) -> dict[str, Any]:
 
 
 def _described(name: str, home: Path) -> dict[str, Any]:
-    """Return what is known of a data set without a download."""
+    """Return what is known about a data set without a download."""
     from faircrowd.datasets.catalogue import ABOUT
     from faircrowd.datasets.download import find_files
 
@@ -97,7 +97,7 @@ def _described(name: str, home: Path) -> dict[str, Any]:
 
 
 def _counted(name: str, crowd: "Crowd") -> dict[str, Any]:
-    """Return the facts of a crowd and how much there is of each thing."""
+    """Return the facts about a crowd, and how many tasks, workers, votes, classes and groups it has."""
     from faircrowd.votes import as_votes
 
     table = as_votes(crowd.votes, crowd.groups)

@@ -1,4 +1,4 @@
-"""``faircrowd demo``: the paper's synthetic crowd, end to end."""
+"""``faircrowd demo``: the paper's synthetic crowd, from votes to fair labels."""
 
 import os
 import shlex
@@ -65,7 +65,7 @@ def demo(
 
 
 def _compared(votes: "VoteTable", truth: "NDArray[np.int64]") -> list[tuple[str, list[float]]]:
-    """Return what each method comes to: accuracy, the rate of class 1 in each group, and the gap."""
+    """Return the results of each method: accuracy, the rate of class 1 in each group, and the gap."""
     from faircrowd.report import summarise
     from faircrowd.votes.groups import gold_codes
 
@@ -101,7 +101,7 @@ def _compare(
 
 
 def _program() -> str:
-    """Return how this program was called, so that the line it proposes works as it stands."""
+    """Return how this program was called, so that the command it proposes can be copied."""
     called = sys.argv[0]
     found = shutil.which("faircrowd")
     if os.path.basename(called) != "faircrowd" or not os.path.exists(called):

@@ -1,4 +1,4 @@
-"""``faircrowd plan``: how many votes a task bring the gap close to that of the truth."""
+"""``faircrowd plan``: how many votes per task bring the gap close to that of the true labels."""
 
 import math
 from pathlib import Path
@@ -26,7 +26,9 @@ def plan(
     delta: Annotated[
         float,
         typer.Option(
-            parser=arg.number, metavar="NUMBER", help="How close to the truth's gap that of the consensus must be."
+            parser=arg.number,
+            metavar="NUMBER",
+            help="How far the gap of the consensus may be from that of the true labels.",
         ),
     ],
     votes: Annotated[
@@ -34,20 +36,18 @@ def plan(
     ] = None,
     skill: Annotated[
         list[str] | None,
-        typer.Option(metavar="GROUP=NUMBER", help="Probability that a vote is right in a group; once a group."),
+        typer.Option(metavar="GROUP=NUMBER", help="Probability that a vote is right in a group; once per group."),
     ] = None,
     prior: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="GROUP=NUMBER", help="Share of class 1 (the last) in a group; else the worst case counts."
-        ),
+        typer.Option(metavar="GROUP=NUMBER", help="Share of class 1 (the last) in a group; by default the worst case."),
     ] = None,
     tasks: arg.Tasks = None,
     group: arg.Group = None,
     gold: arg.Gold = None,
-    vote: Annotated[str, typer.Option(help="Whose gap: majority, bayes.")] = "majority",
+    vote: Annotated[str, typer.Option(help="How votes are merged: majority, bayes.")] = "majority",
     ties: arg.Ties = "first",
-    most: Annotated[int, typer.Option(help="The most votes a task to look at.")] = 201,
+    most: Annotated[int, typer.Option(help="The largest number of votes per task to consider.")] = 201,
     task: arg.Task = None,
     worker: arg.Worker = None,
     label: arg.Label = None,
@@ -58,7 +58,7 @@ def plan(
     tol: arg.Tol = None,
     as_json: arg.AsJson = False,
 ) -> None:
-    """Say how many votes a task bring the gap within delta of the truth's, by skills given or estimated (one-coin)."""
+    """Plan how many votes per task bring the gap within delta of that of the true labels."""
     from faircrowd.aggregate.posterior import TIES
     from faircrowd.audit.planner import plan_crowd
     from faircrowd.audit.theory.crowds import VOTES
@@ -129,7 +129,7 @@ def _show(console: Console, plan: "CrowdPlan", one: str, notes: list[str]) -> No
         for size in sorted(sizes)
         if size <= curve.votes[-1]
     ]
-    console.table(("votes a task", "gap", "distance", "at most"), rows)
+    console.table(("votes per task", "gap", "distance", "at most"), rows)
     truth = "unknown priors" if plan.truth_gap is None else f"gap {plan.truth_gap:.4f}"
     shares = ["" if plan.priors is None else f", {share:.1%} are {one}" for share in plan.priors or plan.skills]
     crowd = "any number of workers" if plan.workers is None else f"a pool of {plan.workers:,} workers"

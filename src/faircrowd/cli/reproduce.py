@@ -1,4 +1,4 @@
-"""``faircrowd reproduce``: the paper's experiments, every figure by one command."""
+"""``faircrowd reproduce``: the paper's experiments."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,12 +16,12 @@ def reproduce(
     experiments: Annotated[
         list[str], typer.Argument(help="convergence, synthetic, crowd-judgement, jigsaw, hate-speech, extra, or all.")
     ],
-    out: Annotated[Path, typer.Option(help="Folder for tables and figures; a run that was stopped goes on there.")],
+    out: Annotated[Path, typer.Option(help="Folder for tables and figures; a run that was stopped continues there.")],
     data: Annotated[
         Path | None, typer.Option(help="Folder with the data sets (else FAIRCROWD_DATA, or downloads).")
     ] = None,
     seeds: Annotated[int, typer.Option(help="Number of resamples.")] = 10,
-    jobs: Annotated[int | None, typer.Option(help="Number of processes; by default one a core.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Number of processes; by default one per core.")] = None,
     as_json: arg.AsJson = False,
 ) -> None:
     """Run the paper's experiments: rows (CSV), tables (Markdown) and figures (PNG, SVG)."""
@@ -30,7 +30,7 @@ def reproduce(
     from faircrowd.experiments.material import load_material
 
     if data is not None and not data.is_dir():
-        raise OptionError(f"--data {data} is no folder.")
+        raise OptionError(f"data={data} is not a folder.")
     console = Console(as_json)
     chosen = list(EXPERIMENTS) if "all" in experiments else experiments
     if "all" in experiments:

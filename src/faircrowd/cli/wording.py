@@ -25,10 +25,13 @@ _PLACEHOLDERS = {
 }
 
 
+_NOT_WORDS = {*_ALIASES, "tol", *(name for name in OPTIONS if "_" in name)}
+
+
 def spoken(text: str, parameters: Sequence[str] = ()) -> str:
     """Spell parameters as options of the command line.
 
-    ``name=...`` and ``name='value'`` are always spelled so, and so are names with an underscore. A name that is also an
+    ``name=...`` and ``name='value'`` are always spelled so, and so are names that are not words. A name that is also an
     English word is spelled so only if it is among ``parameters``, those that an error carries, and not in quotes.
 
     Examples
@@ -42,7 +45,7 @@ def spoken(text: str, parameters: Sequence[str] = ()) -> str:
     """
     text = re.sub(r"(?<![\w-])([a-z_]+)=('([\w.+-]+)'|\.\.\.|[\w+-]+(\.\w+)*)", _assigned, text)
     carried = {name for name in parameters if name in _ALIASES or name in OPTIONS}
-    for name in sorted({*carried, *_ALIASES, *(name for name in OPTIONS if "_" in name)}):
+    for name in sorted({*carried, *_NOT_WORDS}):
         text = re.sub(rf"(?<![\w/.'\"=-]){name}(?![\w/'\"=-]|\.\w)", _option(name), text)
     return text
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from faircrowd._params import Parameters
 from faircrowd._types import ByTask, PathOrText, TableLike
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.posterior import Posterior, log_odds
+from faircrowd.aggregate.posterior import Posterior, SparkPosterior, TaskPosterior, log_odds
 from faircrowd.aggregate.registry import kind_of
-from faircrowd.engines import in_spark, votes_of
+from faircrowd.engines import SparkVotes, Votes, in_spark, votes_of
+from faircrowd.engines.protocols import SparkFrame
 from faircrowd.errors import InputError, NotFittedError, OptionError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.frontier import Frontier
@@ -28,10 +29,10 @@ from faircrowd.votes.facts import read_facts
 from faircrowd.votes.frames import is_frame, names_of
 from faircrowd.votes.groups import attach_groups
 
-if TYPE_CHECKING:
-    from faircrowd.engines.spark.votes import SparkVotes
-
 __all__ = ["FairCrowd", "FitInputs", "fair_labels_of", "fit_problem", "from_posterior", "new_problem", "problem_of"]
+
+VotesLike: TypeAlias = TableLike | VoteTable | SparkFrame | SparkVotes | ArrayLike
+"""Votes, in memory, in a file or in Spark; or a posterior, for a ``FairCrowd`` without an aggregator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +113,7 @@ class FairCrowd(Parameters):
 
     def fit(
         self,
-        data: "TableLike | VoteTable | SparkVotes | ArrayLike",
+        data: VotesLike,
         *args: Any,
         sensitive_features: ByTask | None = None,
         tasks: TableLike | None = None,
@@ -154,7 +155,7 @@ class FairCrowd(Parameters):
 
     def fit_predict(
         self,
-        data: "TableLike | VoteTable | SparkVotes | ArrayLike",
+        data: VotesLike,
         *args: Any,
         sensitive_features: ByTask | None = None,
         **kwargs: Any,
@@ -164,7 +165,7 @@ class FairCrowd(Parameters):
 
     def fit_predict_proba(
         self,
-        data: "TableLike | VoteTable | SparkVotes | ArrayLike",
+        data: VotesLike,
         *args: Any,
         sensitive_features: ByTask | None = None,
         **kwargs: Any,
@@ -172,14 +173,14 @@ class FairCrowd(Parameters):
         """Fit and return the aggregator's posterior, as ``probas_``."""
         return self.fit(data, *args, sensitive_features=sensitive_features, **kwargs).probas_
 
-    def predict(self, data: Any, *, sensitive_features: Any = None, unknown: str = "error") -> Any:
+    def predict(self, data: VotesLike, *, sensitive_features: ByTask | None = None, unknown: str = "error") -> Any:
         """Label new tasks by the rule, from their votes (from a posterior, if there is no estimator).
 
         ``unknown="own"`` gives tasks of groups that the rule does not know the aggregator's own label.
         """
         return self.rule_.predict_problem(new_problem(self.estimator_, data, sensitive_features), unknown)
 
-    def predict_proba(self, data: Any, *, sensitive_features: Any = None) -> Any:
+    def predict_proba(self, data: VotesLike, *, sensitive_features: ByTask | None = None) -> Any:
         """Return the aggregator's posterior of new tasks, as ``probas_``."""
         self.rule_  # noqa: B018 - raises before fit
         return new_problem(self.estimator_, data, sensitive_features).probas
@@ -322,8 +323,8 @@ def fair_labels_of(
 
 
 def fit_problem(
-    estimator: Any,
-    data: "TableLike | VoteTable | SparkVotes | ArrayLike",
+    estimator: object,
+    data: VotesLike,
     *args: Any,
     sensitive_features: ByTask | None = None,
     tasks: TableLike | None = None,
@@ -360,7 +361,7 @@ def problem_of(model: Aggregator) -> Problem:
     return problem
 
 
-def new_problem(estimator: Any, data: Any, sensitive_features: Any) -> Any:
+def new_problem(estimator: object, data: Any, sensitive_features: ByTask | None) -> Any:
     """Return new tasks to be labelled by a rule, from their votes (from a posterior, if there is no estimator)."""
     if estimator is None:
         return read_posterior(data, sensitive_features, one_group_will_do=True)
@@ -371,7 +372,7 @@ def new_problem(estimator: Any, data: Any, sensitive_features: Any) -> Any:
 
 
 def _known_labels(estimator: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Return the known labels among the arguments of an aggregator's ``fit``; other aggregators have other arguments."""
+    """Return the known labels among the arguments of an aggregator's ``fit``, if it learns from any."""
     kind = kind_of(estimator)
     if kind is not None and kind.gold == "unused":
         return None
@@ -379,15 +380,24 @@ def _known_labels(estimator: object, args: tuple[Any, ...], kwargs: Mapping[str,
 
 
 def _inputs(
-    data: Any, tasks: Any, sensitive_features: Any, true_labels: Any, read_options: Mapping[str, str]
+    data: VotesLike,
+    tasks: TableLike | None,
+    sensitive_features: ByTask | None,
+    true_labels: ByTask | None,
+    read_options: Mapping[str, str],
 ) -> FitInputs:
-    is_file = isinstance(data, str | os.PathLike)
-    columns = () if is_file or isinstance(data, VoteTable) or not is_frame(data) else tuple(map(str, names_of(data)))
-    votes = Path(data) if is_file else None
+    votes = Path(data) if isinstance(data, str | os.PathLike) else None
+    columns = tuple(map(str, names_of(data))) if votes is None and not in_spark(data) and is_frame(data) else ()
     return FitInputs(votes, columns, tasks, sensitive_features, true_labels, read_options)
 
 
-def _votes(data: Any, sensitive_features: Any, tasks: Any, true_labels: Any, read_options: Mapping[str, str]) -> Any:
+def _votes(
+    data: Any,
+    sensitive_features: ByTask | None,
+    tasks: TableLike | None,
+    true_labels: ByTask | None,
+    read_options: Mapping[str, str],
+) -> Any:
     """Read votes with their groups; those that are read already take no options of reading."""
     if not in_spark(data) and not isinstance(data, VoteTable):
         more: dict[str, Any] = dict(read_options)
@@ -399,14 +409,15 @@ def _votes(data: Any, sensitive_features: Any, tasks: Any, true_labels: Any, rea
     return votes_of(data, sensitive_features, true_labels)
 
 
-def from_posterior(posterior: Any, votes: Any) -> Any:
+def from_posterior(posterior: TaskPosterior, votes: Votes) -> Any:
     """Return the problem of making an aggregator's labels fair, of tasks in memory or in Spark."""
     if votes.groups is None:
         raise InputError("The rule goes by group; give sensitive_features for these tasks.")
-    if not isinstance(posterior, Posterior):
+    if isinstance(posterior, SparkPosterior):
         from faircrowd.fair.tasks.spark_problem import SparkProblem
 
         return SparkProblem(posterior)
+    assert isinstance(posterior, Posterior) and isinstance(votes, VoteTable)  # noqa: S101, PT018 - the two kinds there are
     has_odds = posterior.is_log and len(posterior.classes) == 2
     return Problem(
         tasks=posterior.tasks,
@@ -414,7 +425,7 @@ def from_posterior(posterior: Any, votes: Any) -> Any:
         groups=votes.groups,
         style=posterior.style,
         posterior=np.ascontiguousarray(posterior.values),
-        group=votes.group,
+        group=votes.group if votes.group is not None else np.zeros(votes.n_tasks, dtype=np.int32),
         own=posterior.label_codes,
         log_odds=log_odds(posterior.scores) if has_odds else None,
         evidence=votes.votes_per_task,

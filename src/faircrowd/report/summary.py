@@ -116,7 +116,7 @@ class Summary:
         """Return what a reader should know before trusting the numbers."""
         said = []
         if self.converged is False:
-            said.append("the rounds ran out before the model converged; raise n_iter=..., or tol=...")
+            said.append("the rounds ran out before the model converged; raise n_iter, or tol")
         if self.ties:
             rule = self.options.get("parameters", {}).get("ties", "first")
             tasks = f"{self.ties:,} task{'s' * (self.ties != 1)}"

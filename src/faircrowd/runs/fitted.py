@@ -45,9 +45,7 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
             "and workers, and a posterior has none. Its labels_, rule_ and certificate_ can be saved on their own."
         )
     if not isinstance(model.votes_, VoteTable):
-        raise InputError(
-            "Votes in Spark are written by `faircrowd aggregate --engine spark`, or from labels_ by Spark."
-        )
+        raise InputError("The labels of votes in Spark stay there; write the frame labels_ with Spark.")
     options = RunOptions(
         _read_options(given, truth),
         ModelOptions(kind.name, model.get_params()),

@@ -20,7 +20,7 @@ __all__ = ["AuditOptions", "EngineOptions", "FairOptions", "ModelOptions", "Read
 
 ENGINES = ("auto", "memory", "stream", "spark")
 DECISIONS = ("deterministic", "randomized")
-_COLUMNS = ("task", "worker", "label", "delimiter", "on_duplicate", "on_missing")
+_COLUMNS = ("task", "worker", "label", "delimiter", "format", "on_duplicate", "on_missing")
 _ON_COMMAND_LINE = ("by_group", "ties", "n_iter", "tol")
 """Parameters of aggregators that the command line can set."""
 
@@ -39,7 +39,7 @@ class ReadOptions:
         Columns with the sensitive group, of the tasks or the votes; several are intersected.
     truth, gold : str or None
         Columns of the tasks with true labels to score by, and with known labels to learn from.
-    task, worker, label, delimiter, on_duplicate, on_missing
+    task, worker, label, delimiter, on_duplicate, on_missing, format
         As in :func:`faircrowd.read_votes`.
     """
 
@@ -54,6 +54,7 @@ class ReadOptions:
     delimiter: str | None = None
     on_duplicate: str = "last"
     on_missing: str = "drop"
+    format: str | None = None
 
     @property
     def columns(self) -> dict[str, str]:
@@ -325,7 +326,7 @@ class RunOptions:
         "faircrowd aggregate 'my votes.csv' --group gender --method majority --epsilon 0.05 --out again"
         """
         chosen = _not_default(self.model)
-        is_plain = self.fair is None or isinstance(self.fair.objective, str)
+        is_plain = self.read.format is None and (self.fair is None or isinstance(self.fair.objective, str))
         if self.read.votes is None or not is_plain or not set(chosen) <= set(_ON_COMMAND_LINE):
             return self._in_python(chosen, out)
         read = self.read
@@ -336,7 +337,7 @@ class RunOptions:
             ("gold", self.learned, None),
             ("method", self.model.method, None),
             *((name, chosen[name], None) for name in _ON_COMMAND_LINE if name in chosen),
-            *((name, getattr(read, name), ReadOptions.__dataclass_fields__[name].default) for name in _COLUMNS),
+            *((name, getattr(read, name), _default(name)) for name in _COLUMNS),
         ]
         for options in (self.fair, self.audit):
             for name, item in {} if options is None else options.__dataclass_fields__.items():
@@ -352,11 +353,18 @@ class RunOptions:
         votes = "votes" if read.votes is None else repr(str(read.votes))
         more = "" if read.tasks is None else f", tasks={str(read.tasks)!r}"
         more += "" if self.learned is None else f", true_labels={self.learned!r}"
+        reading = {name: value for name, value in read.columns.items() if value != _default(name)}
+        more += f", read_options={reading!r}" if reading else ""
         model = f"{kind_named(self.model.method).class_name}({_as_call(chosen)})"
         fair = {} if self.fair is None else self.fair.__dict__
         defaults = {name: item.default for name, item in FairOptions.__dataclass_fields__.items()}
         asked = _as_call({name: value for name, value in fair.items() if not _same(value, defaults[name])})
         return f"FairCrowd({model}, {asked}).fit({votes}, sensitive_features={groups}{more}).write({out!r})"
+
+
+def _default(name: str) -> object:
+    """Return the default of an option of reading."""
+    return ReadOptions.__dataclass_fields__[name].default
 
 
 def _not_default(model: ModelOptions) -> dict[str, object]:

@@ -175,14 +175,11 @@ class Run:
         """Return what a reader should know before trusting the numbers."""
         return [*self.votes.notes(), *self.notes, *more, *self.summary.notes()]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the run as plain values, ready for JSON."""
-        found = self.summary.to_dict()
-        if self.certificate is not None:
-            found["certificate"] = self.certificate.to_dict()
+    def details(self) -> dict[str, Any]:
+        """Return the certificate or the audit, if there is one, as plain values, ready for JSON."""
         if self.options.audit is not None and self.audit is not None:
-            found["audit"] = audit_dict(self.audit)
-        return found
+            return {"audit": audit_dict(self.audit)}
+        return {} if self.certificate is None else {"certificate": self.certificate.to_dict()}
 
     def text(self) -> str:
         """Return what the command line prints about the run; parameters have their Python names."""

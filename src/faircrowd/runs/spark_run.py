@@ -55,10 +55,9 @@ class SparkRun:
         """Return what a reader should know before trusting the numbers."""
         return [*self.notes, *more, *self.summary.notes()]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the run as plain values, ready for JSON."""
-        more = {} if self.certificate is None else {"certificate": self.certificate.to_dict()}
-        return {**self.summary.to_dict(), **more}
+    def details(self) -> dict[str, Any]:
+        """Return the certificate, if there is one, as plain values, ready for JSON."""
+        return {} if self.certificate is None else {"certificate": self.certificate.to_dict()}
 
 
 def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> SparkRun:
