@@ -89,7 +89,7 @@ def test_needed_gives_a_verdict(one: int, two: int, epsilon: float) -> None:
     assert f"about {verdict.needed:,} tasks in each group" in verdict.reason
 
 
-def test_no_number_of_tasks_tells_a_gap_from_itself() -> None:
+def test_no_number_of_tasks_is_enough_at_epsilon() -> None:
     verdict = check_labels(*sample(0.25, 0.5, n=100), epsilon=0.25)
     assert verdict.status == "not enough evidence"
     assert verdict.needed is None
@@ -157,7 +157,7 @@ def test_bad_options(wrong: dict) -> None:
         check_labels(*sample(0.5, 0.5), **{"epsilon": 0.1, **wrong})
 
 
-def test_an_end_that_is_epsilon_itself() -> None:
+def test_a_limit_equal_to_epsilon() -> None:
     labels, groups = sample(0.5, 0.6, n=200)
     limits = gap_limits([[100, 100], [80, 120]])
     passed = check_labels(labels, groups, epsilon=limits.high)

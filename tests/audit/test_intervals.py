@@ -27,7 +27,7 @@ def test_wilson_equals_scipy(n: int, confidence: float) -> None:
     np.testing.assert_allclose(high, [ci.high for ci in found], atol=1e-12)
 
 
-def test_wilson_where_nothing_or_one_thing_was_seen() -> None:
+def test_wilson_of_none_or_one() -> None:
     low, high = wilson([0, 0, 5, 1], [0, 5, 5, 1])
     assert low[:2].tolist() == [0, 0]
     assert high[[0, 2, 3]].tolist() == [1, 1, 1]
@@ -56,14 +56,14 @@ def test_newcombe_equals_the_published_values(counts: tuple[int, ...], low: floa
     assert [float(end) for end in mirrored] == pytest.approx([-float(found[1]), -float(found[0])], abs=1e-12)
 
 
-def test_newcombe_where_nothing_was_seen() -> None:
+def test_newcombe_of_none() -> None:
     low, high = newcombe([3, 0, 0], [5, 0, 0], [0, 1, 0], [0, 4, 0])
     assert low.tolist() == [-1, -1, -1]
     assert high.tolist() == [1, 1, 1]
 
 
 @given(COUNTS, CONFIDENCE)
-def test_laws_of_the_gap(counts: list[list[int]], confidence: float) -> None:
+def test_properties_of_the_gap_interval(counts: list[list[int]], confidence: float) -> None:
     table = np.array(counts)
     found = gap_interval(table, confidence)
     rates = table / table.sum(axis=1, keepdims=True)
@@ -136,18 +136,18 @@ def test_coverage_of_many_classes_and_groups(spread: float) -> None:
 @pytest.mark.parametrize(
     "counts", [[[1, 2]], [1, 2], [[0, 0], [1, 2]], [[1, -1], [1, 2]], [[1, np.nan], [1, 2]], [["a"], ["b"]], [[], []]]
 )
-def test_counts_that_are_none(counts: list) -> None:
+def test_counts_that_are_refused(counts: list) -> None:
     with pytest.raises(InputError, match="counts"):
         gap_interval(counts)
 
 
 @pytest.mark.parametrize("confidence", [0.3, 1, 1.5, "x", float("nan"), True])
-def test_confidence_that_is_none(confidence: object) -> None:
+def test_confidence_that_is_refused(confidence: object) -> None:
     with pytest.raises(OptionError, match="confidence must be"):
         gap_limits([[1, 2], [3, 4]], confidence)
 
 
-def test_parts_of_a_task_and_rounding() -> None:
+def test_fractional_counts_and_rounding() -> None:
     with np.errstate(all="raise"):
         low, high = wilson(0.25, 0.5, 0.95)
         z2 = 1.959963984540054**2

@@ -84,7 +84,7 @@ def test_judgements() -> None:
 
 
 @pytest.mark.parametrize("known", [[], [3], [0, 3, 7]], ids=str)
-def test_truth_that_is_known_of_few_tasks(known: list[int]) -> None:
+def test_truth_that_is_known_for_few_tasks(known: list[int]) -> None:
     """Of none: the posterior serves. Of one that is of the first class: the truth."""
     votes, _ = crowd(2, 2)
     truth = np.full(40, -1, dtype=np.int32)

@@ -92,7 +92,7 @@ def test_skills_from_votes(crowd: tuple[Path, Path], more: tuple[str, ...], fair
         (("--delta", "0.1"), "Give --skill GROUP=NUMBER for each group, or VOTES with --group COLUMN"),
         (("--skill", "a=0.8"), "Missing option '--delta'"),
         (("--delta", "2", "--skill", "a=0.8"), "--delta must be a number from 0 to 1"),
-        (("--delta", "0.1", "--skill", "a=0.8"), "Parity compares groups; got skills of 'a' alone"),
+        (("--delta", "0.1", "--skill", "a=0.8"), "Parity compares groups; got the skills of 'a' only"),
         (("--delta", "0.1", "--skill", "a=high"), "--skill 'a=high' is not GROUP=NUMBER"),
         (("--delta", "0.1", "--skill", "0.8"), "--skill '0.8' is not GROUP=NUMBER"),
         (("--delta", "0.1", "--skill", "a=nan"), "--skill 'a=nan' is not GROUP=NUMBER"),

@@ -221,7 +221,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("labels", [(0, 1), ("no", "yes"), (False, True), ("x", "yes", "z")])
-def test_any_kind_of_column_is_taken(kind: str, labels: tuple[Any, ...]) -> None:
+def test_any_kind_of_column_is_accepted(kind: str, labels: tuple[Any, ...]) -> None:
     rng = np.random.default_rng(0)
     y_true, y_pred = ([labels[k] for k in rng.integers(0, len(labels), 60)] for _ in range(2))
     group = [f"g{a}" for a in rng.integers(0, 3, 60)]
@@ -275,7 +275,7 @@ def test_three_features_are_intersected() -> None:
     assert found == pytest.approx(rates.max() - rates.min(), abs=1e-15)
 
 
-def test_rows_go_by_position_and_an_index_in_another_order_is_said() -> None:
+def test_rows_are_matched_by_position_and_an_index_in_another_order_gives_a_warning() -> None:
     label = pd.Series([1, 1, 0, 0], index=list("wxyz"))
     moved = pd.Series(["a", "b", "a", "b"], index=list("zxyw"))
     with pytest.warns(DataWarning, match="same index in another order"):
@@ -287,7 +287,7 @@ def test_rows_go_by_position_and_an_index_in_another_order_is_said() -> None:
         assert audit.demographic_parity_difference(None, others, sensitive_features=label) == 0.0
 
 
-def test_a_group_without_positives_is_said() -> None:
+def test_a_group_without_positives_gives_a_warning() -> None:
     group = ["a", "a", "b", "b"]
     with pytest.warns(DataWarning, match="Group 'b' has no row of true label 1; its rate counts as 0, as in fairlearn"):
         assert audit.equal_opportunity_difference([1, 0, 0, 0], [1, 0, 0, 0], sensitive_features=group) == 1.0

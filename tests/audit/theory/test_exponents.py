@@ -99,7 +99,7 @@ def test_errors_of_drawn_votes_are_within_their_bounds() -> None:
         assert 0.005 < errors.mean() <= error_bound(skills, vote=vote)
 
 
-def test_the_exponent_is_the_rate_at_which_the_error_falls() -> None:
+def test_the_exponent_is_the_rate_at_which_the_error_decreases() -> None:
     exponent = majority_exponent([0.7])
     errors = [majority_error(np.full(n, 0.7)) for n in (201, 401)]
     assert -math.log(errors[1] / errors[0]) / 200 == pytest.approx(exponent, rel=0.05)
@@ -124,7 +124,7 @@ def test_exponents_at_the_edges() -> None:
 
 
 @pytest.mark.parametrize("bad", [[], [1.2], [[0.5, 0.5]], [[[0.5, 0.5], [0.6, 0.5]]], "skills", [[["a"]]]])
-def test_what_is_no_crowd_is_refused(bad: object) -> None:
+def test_crowds_that_are_refused(bad: object) -> None:
     with pytest.raises(OptionError):
         majority_exponent(bad)
     with pytest.raises(OptionError, match="vote='mode' is not known"):
