@@ -33,7 +33,7 @@ def published() -> pd.DataFrame:
 
 
 def by_pairs(frame: pd.DataFrame) -> float:
-    """Alpha from its definition: differing pairs within tasks, each task weighing as its votes, against all pairs."""
+    """Alpha by its definition: differing pairs within tasks, tasks weighted by their votes, against all pairs."""
     tasks = [labels.tolist() for _, labels in frame.groupby("task")["label"] if len(labels) > 1]
     pooled = list(itertools.chain.from_iterable(tasks))
     differ = [sum(a != b for a, b in itertools.permutations(labels, 2)) / (len(labels) - 1) for labels in tasks]

@@ -1,4 +1,4 @@
-"""Closed-form intervals: published values, laws, and exact error rates."""
+"""Closed-form intervals: published values, properties, and exact error rates."""
 
 from itertools import permutations
 
@@ -99,7 +99,7 @@ def test_a_class_that_is_always_given_can_still_hide_a_gap() -> None:
 
 @pytest.mark.parametrize("sizes", [(10, 10), (20, 60)])
 def test_exact_error_of_each_limit(sizes: tuple[int, int]) -> None:
-    """All samples of two groups, weighed by their probability: an end that may fail with .05 stays below .08."""
+    """All samples of two groups, weighted by their probability: an end that may fail with .05 stays below .08."""
     limits = {
         (x, y): gap_limits([[x, sizes[0] - x], [y, sizes[1] - y]])
         for x in range(sizes[0] + 1)
@@ -112,20 +112,20 @@ def test_exact_error_of_each_limit(sizes: tuple[int, int]) -> None:
     failed = []
     for p, q in permutations(np.linspace(0, 1, 21), 2):
         if abs(p - q) <= 0.3:
-            law = np.outer(*(binom.pmf(np.arange(n + 1), n, r) for n, r in zip(sizes, (p, q), strict=True)))
-            failed.append((law[high < abs(p - q) - 1e-12].sum(), law[low > abs(p - q) + 1e-12].sum()))
+            chance = np.outer(*(binom.pmf(np.arange(n + 1), n, r) for n, r in zip(sizes, (p, q), strict=True)))
+            failed.append((chance[high < abs(p - q) - 1e-12].sum(), chance[low > abs(p - q) + 1e-12].sum()))
     worst, mean = np.max(failed, axis=0), np.mean(failed, axis=0)
     assert (worst < 0.08).all()
     assert (mean < 0.05).all()
-    assert worst[0] > 0.02  # nor is the upper limit far too wide
+    assert worst[0] > 0.02  # the upper limit is not far too wide either
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.15])
-def test_coverage_of_many_classes_and_groups(spread: float) -> None:
+@pytest.mark.parametrize("step", [0.0, 0.15])
+def test_coverage_of_many_classes_and_groups(step: float) -> None:
     rng = np.random.default_rng(7)
-    law = np.array([0.5, 0.3, 0.2]) + spread * np.outer([-1, 0, 1], [1, -1, 0])
-    gap, repeats = 2 * spread, 1500
-    tables = rng.multinomial([60, 100, 200], law, size=(repeats, 3))
+    chance = np.array([0.5, 0.3, 0.2]) + step * np.outer([-1, 0, 1], [1, -1, 0])
+    gap, repeats = 2 * step, 1500
+    tables = rng.multinomial([60, 100, 200], chance, size=(repeats, 3))
     both = [gap_interval(table) for table in tables]
     assert np.mean([found.low <= gap <= found.high for found in both]) > 0.94
     each = [gap_limits(table) for table in tables]

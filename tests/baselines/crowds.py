@@ -1,4 +1,4 @@
-"""Small posteriors and the two real crowds of the paper that can be had, as plain frames."""
+"""Small posteriors, and the two real crowds of the paper that are available, as plain frames."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""FairTD: its rounds against plain loops, who takes part, and an honest account of where it ended."""
+"""FairTD: its rounds against plain loops, which workers take part, and what it reports at the end."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Post_TD: how many labels are flipped, which may be, and that any of them is as likely as any other."""
+"""Post_TD: how many labels are flipped, which may be, and that all of these are equally likely."""
 
 import math
 
@@ -54,7 +54,7 @@ def test_properties_of_the_flips(tasks: list[tuple[int, int]], epsilon: float) -
     fair = fitted(labels, group, epsilon)
     change = fair.labels_ - labels
     wanted = math.ceil((gap - epsilon - 1e-13) * sizes[0] * sizes[1] / sizes.sum()) if gap > epsilon else 0
-    # As many down in the higher group as up in the lower, and there always are as many candidates.
+    # Equally many down in the higher group and up in the lower; there are always enough candidates.
     assert (change[group == high] <= 0).all()
     assert (change[group != high] >= 0).all()
     assert -change[group == high].sum() == change[group != high].sum() == wanted

@@ -25,12 +25,12 @@ def test_without_ties_it_is_nearly_exact(protocol: str, epsilon: float) -> None:
 
 
 def test_epsilon_is_missed_with_heavy_ties() -> None:
-    # Two values a group: the softened dual rests c away from the tie, and delta is smaller than that.
+    # Two values per group: the softened dual ends c away from the tie, and delta is smaller than that.
     p, group = np.repeat([0.6, 0.4, 0.6, 0.4], [60, 40, 90, 10]), np.repeat([0, 1], 100)
     outcome = SmoothedFairCrowd(epsilon=0.05).fit(two(p), sensitive_features=group).outcome_
     assert fc.make_fair(two(p), group, epsilon=0.05).certificate.gap <= 0.05 + 1e-12
     assert outcome.gap > 0.05 + 0.005
-    # With a delta that reaches the tie, the weights are found (and drawn by lot).
+    # With a delta that reaches the tie, the weights are found (and labels drawn by them).
     rule = SmoothedFairCrowd(epsilon=0.05, delta=1e-2).fit(two(p), sensitive_features=group)
     assert rule.omega_ is not None
     assert 0 < rule.omega_.max() < 1

@@ -38,7 +38,7 @@ def test_posteriors_near_one_are_ranked_within_each_part() -> None:
     p = np.array([0.99, 0.97, 0.99, 0.98, 0.02, 0.96])
     keys = np.array([5, 0, 4, 0, 0, 0], dtype=np.uint64)
     spread = spread_by_rank(two(p), 0.04, keys, np.array([0, 0, 0, 1, 1, 1], dtype=np.int32))
-    # Group 0 holds three: .97, then the two of .99 by key; group 1 one at either end; the other column stays.
+    # Group 0 has three: .97, then the two of .99 by key; group 1 has one at each end; the other column is unchanged.
     np.testing.assert_allclose(spread[:, 1], [0.96 + 0.08 / 3, 0.96, 0.96 + 0.04 / 3, 0.96, 0.02, 0.96], atol=1e-15)
     np.testing.assert_allclose(spread[:, 0], [0.01, 0.03, 0.01, 0.02, 0.96, 0.04], atol=1e-15)
 
@@ -48,8 +48,8 @@ def test_posteriors_near_one_are_ranked_within_each_part() -> None:
     [
         ((0.2, 0.3), (0.0, 0.4), 0.1, (0.0, 0.5)),  # .3 + .4 / 2 - .2 = .3
         ((0.2, 0.3), (0.4, 0.0), -0.1, (1.0, 0.0)),  # the nearest to -.3 is .3 - .6
-        ((0.2, 0.3), (0.5, 0.5), 0.0, (0.0, 0.0)),  # within epsilon as it is
-        ((0.1, 0.6), (0.4, 0.1), 0.0, (0.5, 0.0)),  # .6 - .1 - .4 / 2 = .3, the least weight that will do
+        ((0.2, 0.3), (0.5, 0.5), 0.0, (0.0, 0.0)),  # already within epsilon
+        ((0.1, 0.6), (0.4, 0.1), 0.0, (0.5, 0.0)),  # .6 - .1 - .4 / 2 = .3, the smallest weight that is enough
         ((0.2, 0.5), (0.2, 0.2), 0.1, (0.0, 0.0)),  # of many pairs, the smallest
     ],
 )
@@ -67,7 +67,7 @@ def test_the_gradient_of_the_dual(one_price: bool) -> None:
 
 
 def test_the_dual_by_hand() -> None:
-    # One task a group, pi = 1/2 and beta = .2: the scores are .5 P_k -+ .1 in group 1, +- in group 0.
+    # One task per group, pi = 1/2 and beta = .2: the scores are .5 P_k -+ .1 in group 1, +- in group 0.
     dual = soft_dual(two(np.array([0.2, 0.9])), np.array([0, 1]), 0.3, 0.1, one_price=True)
 
     def soft(x: float, y: float) -> float:

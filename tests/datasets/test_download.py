@@ -75,7 +75,7 @@ def test_files_are_found_in_both_layouts(tmp_path: Path, monkeypatch: pytest.Mon
     assert labels_of(load_crowd_judgement(tmp_path / "deep")) == {(5, 11): 0}
     monkeypatch.setenv("FAIRCROWD_DATA", str(tmp_path / "deep"))
     assert labels_of(load_crowd_judgement()) == {(5, 11): 0}
-    write_judgement(tmp_path / "deep", votes, tasks)  # the set's own folder goes before
+    write_judgement(tmp_path / "deep", votes, tasks)  # the set's own folder is searched first
     assert labels_of(load_crowd_judgement()) == {(5, 11): 0}
 
 
@@ -87,7 +87,7 @@ def test_a_download_is_kept(server: Server, tmp_path: Path) -> None:
     tiny = about(files, base)
     home = tmp_path / "home"
     (home / "tiny").mkdir(parents=True)
-    (home / "tiny" / "b.csv").write_bytes(b"mine")  # what is there is taken as it is
+    (home / "tiny" / "b.csv").write_bytes(b"mine")  # existing files are used as they are
     for _ in range(2):
         paths = get_files(tiny, home)
         assert paths == {name: home / "tiny" / name for name in files} == find_files(tiny, home)

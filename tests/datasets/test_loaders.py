@@ -216,13 +216,13 @@ def test_measuring_hate_speech_decides_by_majority(tmp_path: Path) -> None:
     rows = [  # comment, rater, answer, score, gender
         (1, 1, 2, 0.9, True),
         (1, 2, 0, 0.9, False),  # a tie: targeted
-        (1, 3, None, 0.9, None),  # no answer, no say
+        (1, 3, None, 0.9, None),  # no answer
         (2, 1, 1, 0.5, False),  # unsure is above 0.5; a score of 0.5 is not
         (2, 2, 0, 0.5, False),
         (2, 3, 0, 0.5, True),
         (3, 1, 0, 0.4, True),
         (3, 2, 0, 0.6, True),  # two scores
-        (4, 1, 0, 0.1, None),  # nobody says whom it targets
+        (4, 1, 0, 0.1, None),  # no rater says whom it targets
         (5, 1, 2, None, False),
         (None, 1, 2, 0.2, False),
     ]
@@ -251,7 +251,7 @@ def test_synthetic() -> None:
         drawn.sensitive_features.to_dict(),
         drawn.truth.to_dict(),
     )
-    assert crowd.truth[crowd.groups == 1].mean() > crowd.truth[crowd.groups == 0].mean()  # as the text has it
+    assert crowd.truth[crowd.groups == 1].mean() > crowd.truth[crowd.groups == 0].mean()  # as in the text
     assert_same_crowd(load_synthetic(), load_synthetic(random_state=0))
     assert crowd.votes["label"].tolist() != load_synthetic().votes["label"].tolist()
 

@@ -1,4 +1,4 @@
-"""The experiments: what they draw, what they keep, and that they say what others measured."""
+"""The experiments: what they draw, what they keep, and that they agree with what others measured."""
 
 import csv
 import json

@@ -20,7 +20,7 @@ from faircrowd.errors import OptionError
 
 
 def random_crowd(rng: np.random.Generator, n_voters: int) -> np.ndarray:
-    """Rates of voters in two groups, of many kinds: anything, near 0 or 1, all alike, hardly different."""
+    """Rates of voters in two groups, of many kinds: anything, near 0 or 1, all equal, hardly different."""
     kind = rng.integers(4)
     if kind == 0:
         return rng.random((n_voters, 2))
@@ -49,7 +49,7 @@ def test_corrected_bound_holds(n_voters: int) -> None:
 
 @pytest.mark.parametrize("n_voters", [1, 2, 3, 4, 7, 8])
 def test_printed_bound_fails_where_the_other_voters_hardly_vary(n_voters: int) -> None:
-    # One voter leans; the others are sure and split evenly, but for one who is nearly sure in even crowds.
+    # One voter leans; the others are certain and split evenly, except one who is nearly certain in even crowds.
     sure = [[float(r % 2)] * 2 for r in range(n_voters - 1)]
     if n_voters % 2 == 0:
         sure[-1] = [0.9, 0.9]
@@ -141,7 +141,7 @@ def test_bound_needs_votes_that_are_independent_within_groups() -> None:
 def test_bound_given_the_truth_holds(n_voters: int, n_groups: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     ones, priors = rng.beta(0.5, 0.5, (n_voters, n_groups, 2)), rng.random(n_groups)
-    if seed % 2:  # alike in the groups
+    if seed % 2:  # similar in both groups
         ones = np.clip(ones[:, :1] + rng.normal(0, 0.05, ones.shape), 0, 1)
     errors = np.stack([1 - ones, ones], axis=2)
     exact = exact_majority_given_truth(errors, np.stack([1 - priors, priors], axis=1))

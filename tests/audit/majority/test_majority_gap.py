@@ -114,7 +114,7 @@ def test_what_cannot_be_added_up_is_refused() -> None:
 
 
 def read(rows: list[tuple[int, str, int]], groups: str) -> VoteTable:
-    """Votes (task, worker, label); tasks are 0, 1, ..., with a letter each for the group."""
+    """Votes (task, worker, label); tasks are 0, 1, ..., and ``groups`` has one letter per task."""
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
     return fc.read_votes(frame, sensitive_features=dict(enumerate(groups)))
 
@@ -153,7 +153,7 @@ def test_only_tasks_of_known_truth_count() -> None:
 
 
 def test_one_task_leaves_nothing_to_the_next() -> None:
-    # Four and two tossed coins, then more voters who hardly ever say 1, so that their chance is never filled so far.
+    # Four and two voters at random, then more voters who hardly ever say 1, whose distribution is filled less far.
     rows = [(0, f"w{i}", i % 2) for i in range(4)] + [(1, f"w{i}", 1) for i in range(2)]
     rows += [(2, f"v{i}", 0) for i in range(8)] + [(3, f"v{i}", 0) for i in range(4)]
     votes = read(rows, "aabb")

@@ -19,7 +19,7 @@ RATES = [0.5, 0.25, 1.0, 0.75]
 
 
 def cut_probabilities(rates: list[float], least: float) -> dict[int, Fraction]:
-    """The found, its ends below ``least`` cut off after each voter, though never all of it."""
+    """The distribution, with tails below ``least`` cut off after each voter, though never all of it."""
     found = {0: Fraction(1)}
     for rate in map(Fraction, rates):
         counts = range(min(found), max(found) + 2)

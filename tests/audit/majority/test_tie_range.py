@@ -135,7 +135,7 @@ def test_scores_and_groups_that_are_refused(scores: list, group: list, words: st
 
 @pytest.mark.real
 def test_crowd_judgement(data_folder: Path) -> None:
-    """Votes are coded right or wrong, a column a worker; the gaps of either tie rule are known."""
+    """Votes are coded as right or wrong, one column per worker; the gaps of both tie rules are known."""
     folder = data_folder / "crowd-judgement"
     wide = pd.read_csv(folder / "MTURK_RACE.csv").iloc[1:].rename(columns={"mTurk_code": "task"})
     tasks = pd.read_csv(folder / "BROWARD_CLEAN_SUBSET.csv").set_index("id")
@@ -151,7 +151,7 @@ def test_crowd_judgement(data_folder: Path) -> None:
 
 
 def test_by_hand() -> None:
-    # Group 0: one sure 0, one tie of 0 and 2. Group 1: a sure 2, a tie of all, a tie of 1 and 2.
+    # Group 0: an untied 0, a tie of 0 and 2. Group 1: an untied 2, a tie of all, a tie of 1 and 2.
     scores = [[2, 0, 1], [1, 0, 1], [0, 0, 3], [1, 1, 1], [0.5, 1, 1]]
     found = tie_range(scores, np.array([0, 0, 1, 1, 1]))
     assert (found.tied.tolist(), found.tasks.tolist()) == ([1, 2], [2, 3])
@@ -225,7 +225,7 @@ def some_ties() -> _Ties:
 
 
 def every_gap_of_counts(ties: _Ties) -> list[float]:
-    """The gaps of all ways to break the ties, a task at a time."""
+    """The gaps of all ways to break the ties, task by task."""
     atoms = zip(ties.group, ties.classes, ties.mass, strict=True)
     tasks = [(a, np.flatnonzero(row)) for a, row, n in atoms for _ in range(n)]
     gaps = []
@@ -242,7 +242,7 @@ def test_the_program_finds_the_smallest_gap() -> None:
     assert ties.most.tolist() == [[4, 3, 3], [2, 3, 1], [2, 2, 2]]
     assert _program(ties) == pytest.approx((min(gaps), min(gaps)), abs=1e-12)
     assert _largest(ties) == pytest.approx(max(gaps), abs=1e-12)
-    assert _smallest(ties, 0.0) == (0.0, 0.0)  # no more than the gap that is known
+    assert _smallest(ties, 0.0) == (0.0, 0.0)  # at most the gap that is known
     assert _smallest(ties, 1.0) == _program(ties)
 
 
@@ -279,7 +279,7 @@ def test_a_search_cut_short_has_a_bound(
 
 
 def test_two_classes_need_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    # 0 to 2 of 3 against 1 to 4 of 5: 1/3 and 2/5 are closest, among whole counts.
+    # 0 to 2 of 3 against 1 to 4 of 5: 1/3 and 2/5 are closest, among integer counts.
     monkeypatch.setattr(module, "_MAX_INTEGER_TIES", 0)
     scores = [[1, 0], [1, 1], [1, 1], [0, 1], [1, 1], [1, 1], [1, 1], [1, 0]]
     found = tie_range(scores, np.array([0, 0, 0, 1, 1, 1, 1, 1]))

@@ -36,11 +36,11 @@ def test_never_with_this_crowd(skills: object, vote: str, sentence: str) -> None
 
 def test_a_crowd_that_is_wrong_in_all_groups_is_not_enough() -> None:
     plan = plan_crowd([0.3, 0.3], priors=ONES, delta=0.01)
-    assert plan.curve.distance[-1] < 1e-3  # labels upside down have the truth's gap
+    assert plan.curve.distance[-1] < 1e-3  # reversed labels have the truth's gap
     assert plan.status == "never"
     assert str(plan).endswith("however many vote; the gaps come close all the same.")
     mirrored = [plan_crowd([p, p], priors=ONES, delta=0.01, vote="bayes") for p in (0.3, 0.7)]
-    assert mirrored[0].votes == mirrored[1].votes == 24  # who knows that they are wrong loses nothing
+    assert mirrored[0].votes == mirrored[1].votes == 24  # known errors cost nothing
 
 
 def test_skills_in_a_class_that_a_group_does_not_have_do_not_matter() -> None:
@@ -187,9 +187,10 @@ def test_obstacles() -> None:
     assert _obstacle(pool([[[0.9, 0.1], [0.7, 0.8]]], [0.0, 0.4]), "majority") is None  # group a has no ones
     coins = "all votes are coins, which tell nothing of the truth"
     assert _obstacle(pool([half]), "bayes") == f"in group b {coins}"
-    assert _obstacle(pool([[[0.75, 0.25], [0.7, 0.8]]]), "bayes") == f"in group a {coins}"  # the same whatever is true
-    assert _obstacle(pool([half, fine]), "bayes") is None  # somebody tells
-    assert _obstacle(pool([half], [0.5, 1.0]), "bayes") is None  # nothing to be told in group b
+    # The votes in group a do not depend on the truth.
+    assert _obstacle(pool([[[0.75, 0.25], [0.7, 0.8]]]), "bayes") == f"in group a {coins}"
+    assert _obstacle(pool([half, fine]), "bayes") is None  # somebody is informative
+    assert _obstacle(pool([half], [0.5, 1.0]), "bayes") is None  # group b has one class only
     assert _obstacle(pool([[[0.1, 0.2], [0.3, 0.3]]]), "bayes") is None
 
 

@@ -14,7 +14,7 @@ from strategies import examples
 
 
 def says_one(right: np.ndarray, outcome: tuple[int, ...]) -> list[float]:
-    """The probability of the votes where the truth is 0, and where it is 1; right has a row a voter."""
+    """The probability of the votes where the truth is 0, and where it is 1; right has one row per voter."""
     votes = np.array(outcome)
     return [np.prod(np.where(votes == y, right[:, y], 1 - right[:, y])) for y in (0, 1)]
 

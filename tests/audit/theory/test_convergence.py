@@ -94,7 +94,7 @@ def test_large_crowds_approach_the_limit() -> None:
     shares = poisson_binomial(np.column_stack([drawn, 1 - drawn]))[1001:].sum(axis=0).reshape(2, 3)
     rates = priors * shares[0] + (1 - priors) * shares[1]
     np.testing.assert_allclose(rates[:2], limit.rates[:2], atol=1e-3)
-    assert np.abs(shares[:, 2] - 0.5).max() < 0.5  # a mean skill of 1/2: neither label wins for sure
+    assert np.abs(shares[:, 2] - 0.5).max() < 0.5  # a mean skill of 1/2: neither label is certain to win
 
 
 def test_the_gap_converges_to_that_of_the_truth() -> None:

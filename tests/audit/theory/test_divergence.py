@@ -25,7 +25,7 @@ def test_partition_and_its_shares() -> None:
     assert parts.mediocre.tolist() == [False, False, True, False, False, True]
     alpha, beta, gamma = parts.shares
     assert gamma == pytest.approx(1 - alpha - beta)
-    both = partition_workers([[0.9, 0.55], [0.9, 0.7], [0.2, 0.6]])  # everywhere, or not at all
+    both = partition_workers([[0.9, 0.55], [0.9, 0.7], [0.2, 0.6]])  # at every point, or not at all
     assert both.competent.tolist() == [False, True, False]
     assert both.mediocre.tolist() == [True, False, True]
 
@@ -43,7 +43,7 @@ def test_condition_bounds_the_majority(skills: list[float], competent: float, ad
     assert wrong <= found.error_bound + 1e-12
     if abs(found.value - 1) > 1e-6:
         assert found.holds == (found.exponent > 0)
-    # The value less 1 is the derivative at t = 1 of the bound's logarithm, with gamma not divided by R.
+    # The value minus 1 is the derivative at t = 1 of the bound's logarithm, with gamma not divided by R.
     alpha, beta, gamma = found.partition.shares
     assert found.value - 1 == pytest.approx(2 * alpha * competent + beta * (2 * floor - 1) - gamma, abs=1e-12)
     if found.holds:
@@ -56,7 +56,7 @@ def test_repeated_crowds_end_up_right_or_not() -> None:
     assert few.value == many.value == pytest.approx(0.7 * 1.8 + 0.6 * 0.3)
     assert few.holds
     assert many.error_bound < 1e-6 < few.error_bound
-    assert not majority_divergence(crowd, competent=0.1).holds  # not shown, though the mean skill is .72
+    assert not majority_divergence(crowd, competent=0.1).holds  # not proved, though the mean skill is .72
 
 
 def test_the_claimed_converse_fails_at_the_edge() -> None:

@@ -1,4 +1,4 @@
-"""The exact majority of many classes: against every outcome, the two-class law, and draws."""
+"""The exact majority of many classes: against every outcome, the two-class distribution, and draws."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from strategies import examples
 
 
 def every_outcome(rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The law of the winner by all outcomes, ties to the first and to the last class."""
+    """The probability that each class wins by all outcomes, ties to the first and to the last class."""
     n_voters, n_classes = rates.shape
     first, last = np.zeros(n_classes), np.zeros(n_classes)
     for outcome in itertools.product(range(n_classes), repeat=n_voters):
@@ -52,9 +52,9 @@ def test_given_the_truth_it_is_a_mixture() -> None:
     priors = rng.dirichlet(np.ones(3), 2)
     found = exact_majority_given_truth(errors, priors)
     for a in range(2):
-        laws = [every_outcome(errors[:, a, :, k]) for k in range(3)]
-        np.testing.assert_allclose(found.first[a], sum(w * law[0] for w, law in zip(priors[a], laws, strict=True)))
-        np.testing.assert_allclose(found.last[a], sum(w * law[1] for w, law in zip(priors[a], laws, strict=True)))
+        wins = [every_outcome(errors[:, a, :, k]) for k in range(3)]
+        np.testing.assert_allclose(found.first[a], sum(w * win[0] for w, win in zip(priors[a], wins, strict=True)))
+        np.testing.assert_allclose(found.last[a], sum(w * win[1] for w, win in zip(priors[a], wins, strict=True)))
 
 
 def test_majority_of_drawn_votes() -> None:

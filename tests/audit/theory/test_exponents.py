@@ -17,19 +17,19 @@ SKILLS = st.lists(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.01, 0.
 
 
 def random_matrices(rng: np.random.Generator, n_workers: int, n_classes: int) -> np.ndarray:
-    """Matrices of workers who are more often right than not, some of them nearly sure."""
+    """Matrices of workers who are more often right than not, some of them nearly certain."""
     errors = rng.dirichlet(np.full(n_classes, 0.5), (n_workers, n_classes)).transpose(0, 2, 1)
     lean = rng.uniform(0, 2)
     return (errors + lean * np.eye(n_classes)) / (1 + lean)
 
 
 def majority_error(skills: np.ndarray) -> float:
-    """The probability of at most half right votes: an error, whichever way ties go."""
+    """The probability of at most half right votes: an error, however ties are broken."""
     return float(poisson_binomial(skills)[: skills.size // 2 + 1].sum())
 
 
 def bayes_error(errors: np.ndarray, priors: np.ndarray) -> float:
-    """The least error there is, by all outcomes."""
+    """The smallest possible error, by all outcomes."""
     n_workers, n_classes, _ = errors.shape
     kept = 0.0
     for outcome in itertools.product(range(n_classes), repeat=n_workers):
@@ -85,8 +85,8 @@ def test_errors_are_within_their_bounds_in_many_classes(n_classes: int) -> None:
         priors = rng.dirichlet(np.ones(n_classes))
         assert bayes_error(errors, priors) <= error_bound(errors, vote="bayes") + 1e-12
         for k, ties in itertools.product(range(n_classes), ("first", "last")):
-            law = exact_majority_given_truth(errors[:, None], np.eye(n_classes)[[k]])
-            assert 1 - getattr(law, ties)[0, k] <= error_bound(errors, vote="majority") + 1e-12
+            exact = exact_majority_given_truth(errors[:, None], np.eye(n_classes)[[k]])
+            assert 1 - getattr(exact, ties)[0, k] <= error_bound(errors, vote="majority") + 1e-12
 
 
 def test_errors_of_drawn_votes_are_within_their_bounds() -> None:

@@ -26,7 +26,7 @@ def read_crowd(frame: pd.DataFrame) -> VoteTable:
 
 
 def counts_of(seed: int, *shape: int) -> np.ndarray:
-    """Votes of workers, of whom some missed a group or all of them."""
+    """Counts of votes of workers, of whom some have no votes in a group or at all."""
     counts = np.random.default_rng(seed).integers(0, 8, shape)
     counts[0] = 0
     counts[1, :, 0] = 0

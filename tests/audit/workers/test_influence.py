@@ -39,7 +39,7 @@ def gap_of_rows(rows: list[Row], group: list[int], ties: str) -> float:
 
 
 def small(seed: int) -> tuple[list[Row], list[int], VoteTable]:
-    """Eight tasks, four workers, three classes, two groups; workers may vote again on a task."""
+    """Eight tasks, four workers, three classes, two groups; workers may vote on a task repeatedly."""
     rng = np.random.default_rng(seed)
     group = [0, 1, *rng.integers(0, 2, 6).tolist()]
     rows = [(t, int(w), int(rng.integers(3))) for t in range(8) for w in rng.integers(0, 4, rng.integers(1, 7))]
@@ -81,7 +81,7 @@ def test_workers_are_ranked_by_what_they_add() -> None:
 
 @pytest.mark.parametrize("counts", list(product(range(3), repeat=3)))
 def test_a_task_is_shared_out_to_the_most_votes(counts: tuple[int, ...]) -> None:
-    votes = np.array([*counts, 7])  # nobody asked for the last
+    votes = np.array([*counts, 7])  # the last class is not asked for
     order = np.array([1, 2, 0])
     for rule, ties in enumerate(("split", "first", "last")):
         mass = np.full(4, 5, dtype=np.int64)

@@ -84,7 +84,7 @@ def test_each_group_is_tested_against_the_others(shape: tuple[int, ...]) -> None
 
 
 def test_the_smallest_number_of_votes_that_can_be_tested() -> None:
-    # Two votes against one: the least p-value is 1/3.
+    # Two votes against one: the smallest p-value is 1/3.
     counts = np.array([[[[0, 2], [1, 0]]]])
     least = float(_tests(counts)[1][0])
     assert least == pytest.approx(1 / 3)
@@ -144,7 +144,7 @@ def test_direction_is_that_of_the_most_certain_difference() -> None:
 
 
 def test_comparison_within_true_classes() -> None:
-    # All says are right; the groups differ in truth alone. Shape (workers, truth, groups, labels).
+    # All votes of the first are right; the groups differ in truth alone. Shape (workers, truth, groups, labels).
     honest = [[[80, 0], [20, 0]], [[0, 20], [0, 80]]]
     unfair = [[[80, 0], [10, 10]], [[0, 20], [0, 80]]]
     found = judge(np.array([honest, unfair]), 0.95)
@@ -155,7 +155,7 @@ def test_comparison_within_true_classes() -> None:
 
 
 def test_false_discoveries_are_rare_and_leaning_is_found() -> None:
-    """2000 workers who do not lean and 200 who do: the share of false accusations is what was promised."""
+    """2000 workers who do not lean and 200 who do: the share of false discoveries is as promised."""
     rng = np.random.default_rng(5)
     n = rng.integers(3, 60, (2200, 2))
     rates = np.repeat(rng.uniform(0.1, 0.9, (2200, 1)), 2, axis=1)

@@ -9,7 +9,7 @@ from faircrowd.audit.workers.shrinkage import normal_prior, shrunken_gaps
 
 
 def shrunken(counts: np.ndarray) -> list[float]:
-    """The shrunken gaps of one stratum by the text of the module, a worker at a time."""
+    """The shrunken gaps of one stratum by the formulas of the module, worker by worker."""
     gaps = [np.nan] * len(counts)
     votes = counts.sum(axis=2)
     found = [a for a in range(votes.shape[1]) if votes[:, a].any()]
@@ -19,7 +19,7 @@ def shrunken(counts: np.ndarray) -> list[float]:
         off, variance = [], []
         for w in range(len(counts)):
             voted = [a for a in found if votes[w, a]]
-            voted = voted if len(voted) > 1 else []  # one group alone has nothing to differ from
+            voted = voted if len(voted) > 1 else []  # one group alone has no difference
             rates = {a: hits[w, a] / votes[w, a] for a in voted}
             q = (hits[w].sum() + 2 * crowd) / (votes[w].sum() + 2)
             own = {a: q * (1 - q) / votes[w, a] for a in voted}

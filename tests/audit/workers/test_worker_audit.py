@@ -103,7 +103,7 @@ def test_counts_and_confusion_are_those_of_loops(seed: int, n_classes: int, n_gr
 
 
 def leaning_crowd(seed: int = 0) -> tuple[pd.DataFrame, dict[int, int], dict[int, int]]:
-    """Truth differs by group. Workers 0-7 are good; worker 8 says 1 in group 1 whatever is true; 9 votes little."""
+    """Truth differs by group. Workers 0-7 are good; worker 8 always says 1 in group 1; 9 votes little."""
     rng = np.random.default_rng(seed)
     group = {task: task % 2 for task in range(2000)}
     truth = {task: int(rng.random() < (0.3, 0.7)[task % 2]) for task in range(2000)}
