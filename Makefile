@@ -73,7 +73,7 @@ $(NEWEST)/.made: pyproject.toml | $(VENV)/.uv
 	@touch $@
 
 test-long: $(DEV)
-	$(BIN)/python tests/long/laws.py --minutes $(MINUTES)
+	$(BIN)/python tests/long/properties.py --minutes $(MINUTES)
 
 $(MEASURE): $(DEV)
 	$(BIN)/uv pip install --quiet --python $(VENV) --group measure

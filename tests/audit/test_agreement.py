@@ -33,7 +33,7 @@ def published() -> pd.DataFrame:
 
 
 def by_pairs(frame: pd.DataFrame) -> float:
-    """Alpha from its definition: differing pairs within tasks, each task weighing as its votes, against all pairs."""
+    """Alpha by its definition: differing pairs within tasks, tasks weighted by their votes, against all pairs."""
     tasks = [labels.tolist() for _, labels in frame.groupby("task")["label"] if len(labels) > 1]
     pooled = list(itertools.chain.from_iterable(tasks))
     differ = [sum(a != b for a, b in itertools.permutations(labels, 2)) / (len(labels) - 1) for labels in tasks]
@@ -86,3 +86,22 @@ def test_full_agreement_chance_and_opposition() -> None:
     assert alpha(np.repeat(truth, 3, axis=1)) == 1
     assert alpha(rng.integers(0, 3, (4000, 3))) == pytest.approx(0, abs=0.03)
     assert alpha(np.column_stack([truth, (truth + 1) % 3])) < -0.3
+
+
+def test_agreement_by_hand() -> None:
+    rows = [
+        *((0, w, k) for w, k in enumerate("aab")),
+        *((1, w, k) for w, k in enumerate("bb")),
+        (2, 0, "a"),
+        (3, 0, "b"),
+    ]
+    rows += [*((4, w, k) for w, k in enumerate("abcb"))]
+    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    found = krippendorff_alpha(fc.read_votes(frame, sensitive_features=dict(enumerate("xxyxy"))))
+    # Pairs that differ, over one less than the votes: 4 / 2, 0 / 1, and 10 / 3; by chance, of 3 a, 5 b and 1 c.
+    assert found.alpha == pytest.approx(1 - (2 + 10 / 3) * 8 / (3 * 6 + 5 * 4 + 1 * 8), abs=1e-15)
+    np.testing.assert_allclose(found.by_group, [1 - 2 * 4 / (2 * 3 * 2), 1 - 10 / 3 * 3 / (3 + 4 + 3)], atol=1e-15)
+    assert (found.tasks.tolist(), found.votes.tolist(), found.single) == ([2, 1], [5, 4], 2)
+    alone = krippendorff_alpha(fc.read_votes(frame))
+    assert alone.alpha == found.alpha
+    assert (alone.by_group.size, alone.groups, alone.tasks.tolist(), alone.votes.tolist()) == (0, None, [3], [9])

@@ -16,7 +16,7 @@ from faircrowd.errors import InputError, OptionError
 from faircrowd.votes import VoteTable
 
 REPEATS = 1000 if os.environ.get("FAIRCROWD_SLOW") else 150
-"""Crowds drawn to see how often an interval holds the truth; FAIRCROWD_SLOW=1 draws more."""
+"""Number of random crowds to measure coverage with; FAIRCROWD_SLOW=1 draws more."""
 
 
 def table_of(frame: pd.DataFrame, groups: pd.Series) -> VoteTable:
@@ -101,7 +101,7 @@ def test_the_gap_is_that_of_majority_labels(ties: str) -> None:
 
 @pytest.mark.parametrize(("n_tasks", "n_workers", "each"), [(300, 15, 5), (300, 12, 1)])
 def test_coverage_where_workers_lean(n_tasks: int, n_workers: int, each: int) -> None:
-    """Intervals over tasks alone miss the gap of such crowds; those over workers as well do not."""
+    """Intervals over tasks alone often miss the gap of such crowds; intervals over workers and tasks do not."""
     rng = np.random.default_rng(3)
 
     def draw() -> tuple:
@@ -125,7 +125,7 @@ def test_coverage_where_workers_lean(n_tasks: int, n_workers: int, each: int) ->
 
 
 def test_a_lone_worker_still_counts() -> None:
-    """Where each task has one voter, labels are as many as workers: twenty, not a thousand."""
+    """If each task has one voter, the sample size is the number of workers: twenty, not a thousand."""
     rng = np.random.default_rng(0)
     worker = np.repeat(np.arange(20), 50)[:, None]
     says = rng.random(20) < 0.5  # each worker gives all tasks one label

@@ -1,4 +1,4 @@
-"""The verdict on labels: how often it is wrong, what it takes, and what it refuses."""
+"""The verdict on labels: how often it is wrong, what it accepts, and what it refuses."""
 
 import json
 
@@ -16,7 +16,7 @@ from faircrowd.errors import InputError, OptionError
 
 
 def sample(*rates: float, n: int = 1000) -> tuple[pd.Series, pd.Series]:
-    """Labels of as many groups as there are rates, and the groups, by task."""
+    """Labels of one group per rate, and the groups, by task."""
     labels = np.concatenate([np.arange(n) < round(rate * n) for rate in rates]).astype(int)
     tasks = pd.Index([f"t{i}" for i in range(labels.size)], name="task")
     return pd.Series(labels, index=tasks), pd.Series(np.repeat(list("abcd")[: len(rates)], n), index=tasks)
@@ -61,7 +61,7 @@ def test_a_verdict_can_be_read_and_stored() -> None:
 
 @pytest.mark.parametrize("gap", [0.05, 0.15])
 def test_a_wrong_verdict_is_as_rare_as_promised(gap: float) -> None:
-    """At a gap of just epsilon a pass and a fail are both wrong, and each has the probability promised."""
+    """At a gap of exactly epsilon both a pass and a fail are wrong, and each has the promised probability."""
     rng = np.random.default_rng(3)
     n, repeats = 400, 500
     groups = np.repeat([0, 1], n)
@@ -89,7 +89,7 @@ def test_needed_gives_a_verdict(one: int, two: int, epsilon: float) -> None:
     assert f"about {verdict.needed:,} tasks in each group" in verdict.reason
 
 
-def test_no_number_of_tasks_tells_a_gap_from_itself() -> None:
+def test_no_number_of_tasks_is_enough_at_epsilon() -> None:
     verdict = check_labels(*sample(0.25, 0.5, n=100), epsilon=0.25)
     assert verdict.status == "not enough evidence"
     assert verdict.needed is None
@@ -157,7 +157,7 @@ def test_bad_options(wrong: dict) -> None:
         check_labels(*sample(0.5, 0.5), **{"epsilon": 0.1, **wrong})
 
 
-def test_an_end_that_is_epsilon_itself() -> None:
+def test_a_limit_equal_to_epsilon() -> None:
     labels, groups = sample(0.5, 0.6, n=200)
     limits = gap_limits([[100, 100], [80, 120]])
     passed = check_labels(labels, groups, epsilon=limits.high)
@@ -197,9 +197,7 @@ def test_how_far_needed_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     # Twice, four times, ... 12 tasks: 768 are not enough, 1,536 are.
     few, more = np.array([[6, 6], [6, 7]]), np.array([[6, 6], [7, 9]])
     for most, table, want in ((1536, few, True), (1535, few, False), (10, few, False), (10, more, True)):
-        monkeypatch.setattr(
-            gate, "_MAX_TASKS_NEEDED", most
-        )  # a hundred times the largest group is looked at in any case
+        monkeypatch.setattr(gate, "_MAX_TASKS_NEEDED", most)  # 100 times the largest group is always considered
         rates = table[:, 0] / table.sum(axis=1)
         assert (gate._needed(table, float(np.ptp(rates)) + 0.037, 0.95) is not None) == want
 
@@ -216,7 +214,7 @@ def test_where_the_gap_is() -> None:
 
 def test_rows_that_are_refused_are_counted() -> None:
     twice = pd.Series([1] * 16, index=[*range(8)] * 2)
-    with pytest.raises(InputError, match="8 tasks have more than one row of labels: 0, 1, 2, 3, 4 and 3 more; give"):
+    with pytest.raises(InputError, match="8 tasks have more than one row of labels: 0, 1, 2, 3, 4 and 3 more; a task"):
         check_labels(twice, dict.fromkeys(range(8), "a"), epsilon=0.1)
     frame = pd.DataFrame({"task": ["a", None, "b", None], "label": [1, 1, 0, 0]})
     with pytest.raises(InputError, match=r"2 of 4 rows have no task \(the first is row 2\); give every task a label"):

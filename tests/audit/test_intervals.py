@@ -1,4 +1,4 @@
-"""Closed-form intervals: published values, laws, and exact error rates."""
+"""Closed-form intervals: published values, properties, and exact error rates."""
 
 from itertools import permutations
 
@@ -27,7 +27,7 @@ def test_wilson_equals_scipy(n: int, confidence: float) -> None:
     np.testing.assert_allclose(high, [ci.high for ci in found], atol=1e-12)
 
 
-def test_wilson_where_nothing_or_one_thing_was_seen() -> None:
+def test_wilson_of_none_or_one() -> None:
     low, high = wilson([0, 0, 5, 1], [0, 5, 5, 1])
     assert low[:2].tolist() == [0, 0]
     assert high[[0, 2, 3]].tolist() == [1, 1, 1]
@@ -56,14 +56,14 @@ def test_newcombe_equals_the_published_values(counts: tuple[int, ...], low: floa
     assert [float(end) for end in mirrored] == pytest.approx([-float(found[1]), -float(found[0])], abs=1e-12)
 
 
-def test_newcombe_where_nothing_was_seen() -> None:
+def test_newcombe_of_none() -> None:
     low, high = newcombe([3, 0, 0], [5, 0, 0], [0, 1, 0], [0, 4, 0])
     assert low.tolist() == [-1, -1, -1]
     assert high.tolist() == [1, 1, 1]
 
 
 @given(COUNTS, CONFIDENCE)
-def test_laws_of_the_gap(counts: list[list[int]], confidence: float) -> None:
+def test_properties_of_the_gap_interval(counts: list[list[int]], confidence: float) -> None:
     table = np.array(counts)
     found = gap_interval(table, confidence)
     rates = table / table.sum(axis=1, keepdims=True)
@@ -99,7 +99,7 @@ def test_a_class_that_is_always_given_can_still_hide_a_gap() -> None:
 
 @pytest.mark.parametrize("sizes", [(10, 10), (20, 60)])
 def test_exact_error_of_each_limit(sizes: tuple[int, int]) -> None:
-    """All samples of two groups, weighed by their probability: an end that may fail with .05 stays below .08."""
+    """All samples of two groups, weighted by their probability: an end that may fail with .05 stays below .08."""
     limits = {
         (x, y): gap_limits([[x, sizes[0] - x], [y, sizes[1] - y]])
         for x in range(sizes[0] + 1)
@@ -112,20 +112,20 @@ def test_exact_error_of_each_limit(sizes: tuple[int, int]) -> None:
     failed = []
     for p, q in permutations(np.linspace(0, 1, 21), 2):
         if abs(p - q) <= 0.3:
-            law = np.outer(*(binom.pmf(np.arange(n + 1), n, r) for n, r in zip(sizes, (p, q), strict=True)))
-            failed.append((law[high < abs(p - q) - 1e-12].sum(), law[low > abs(p - q) + 1e-12].sum()))
+            chance = np.outer(*(binom.pmf(np.arange(n + 1), n, r) for n, r in zip(sizes, (p, q), strict=True)))
+            failed.append((chance[high < abs(p - q) - 1e-12].sum(), chance[low > abs(p - q) + 1e-12].sum()))
     worst, mean = np.max(failed, axis=0), np.mean(failed, axis=0)
     assert (worst < 0.08).all()
     assert (mean < 0.05).all()
-    assert worst[0] > 0.02  # nor is the upper limit far too wide
+    assert worst[0] > 0.02  # the upper limit is not far too wide either
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.15])
-def test_coverage_of_many_classes_and_groups(spread: float) -> None:
+@pytest.mark.parametrize("step", [0.0, 0.15])
+def test_coverage_of_many_classes_and_groups(step: float) -> None:
     rng = np.random.default_rng(7)
-    law = np.array([0.5, 0.3, 0.2]) + spread * np.outer([-1, 0, 1], [1, -1, 0])
-    gap, repeats = 2 * spread, 1500
-    tables = rng.multinomial([60, 100, 200], law, size=(repeats, 3))
+    chance = np.array([0.5, 0.3, 0.2]) + step * np.outer([-1, 0, 1], [1, -1, 0])
+    gap, repeats = 2 * step, 1500
+    tables = rng.multinomial([60, 100, 200], chance, size=(repeats, 3))
     both = [gap_interval(table) for table in tables]
     assert np.mean([found.low <= gap <= found.high for found in both]) > 0.94
     each = [gap_limits(table) for table in tables]
@@ -136,18 +136,18 @@ def test_coverage_of_many_classes_and_groups(spread: float) -> None:
 @pytest.mark.parametrize(
     "counts", [[[1, 2]], [1, 2], [[0, 0], [1, 2]], [[1, -1], [1, 2]], [[1, np.nan], [1, 2]], [["a"], ["b"]], [[], []]]
 )
-def test_counts_that_are_none(counts: list) -> None:
+def test_counts_that_are_refused(counts: list) -> None:
     with pytest.raises(InputError, match="counts"):
         gap_interval(counts)
 
 
 @pytest.mark.parametrize("confidence", [0.3, 1, 1.5, "x", float("nan"), True])
-def test_confidence_that_is_none(confidence: object) -> None:
+def test_confidence_that_is_refused(confidence: object) -> None:
     with pytest.raises(OptionError, match="confidence must be"):
         gap_limits([[1, 2], [3, 4]], confidence)
 
 
-def test_parts_of_a_task_and_rounding() -> None:
+def test_fractional_counts_and_rounding() -> None:
     with np.errstate(all="raise"):
         low, high = wilson(0.25, 0.5, 0.95)
         z2 = 1.959963984540054**2

@@ -1,4 +1,4 @@
-"""What an audit finds is what earlier versions found."""
+"""The results of audits are those of earlier versions."""
 
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ KEPT = Path(__file__).with_name("kept.json")
 
 
 def crowd(n_classes: int, n_groups: int, n_tasks: int = 40, n_workers: int = 8) -> tuple[VoteTable, Any]:
-    """Four votes a task, of workers some of whom lean; and the truth of most tasks."""
+    """Four votes per task, from workers of whom some lean; and the truth of most tasks."""
     rng = np.random.default_rng([n_classes, n_groups])
     task, seat = np.divmod(np.arange(4 * n_tasks), 4)
     group = np.arange(n_tasks) % n_groups
@@ -84,8 +84,8 @@ def test_judgements() -> None:
 
 
 @pytest.mark.parametrize("known", [[], [3], [0, 3, 7]], ids=str)
-def test_truth_that_is_known_of_few_tasks(known: list[int]) -> None:
-    """Of none: the posterior serves. Of one that is of the first class: the truth."""
+def test_truth_that_is_known_for_few_tasks(known: list[int]) -> None:
+    """If it is known for no task, the posterior is used; if for one task of the first class, the truth."""
     votes, _ = crowd(2, 2)
     truth = np.full(40, -1, dtype=np.int32)
     truth[known] = 0

@@ -85,6 +85,6 @@ def test_several_control_features_are_intersected_and_the_frame_is_of_their_kind
     assert same.strata.to_dict("list").keys() == found.strata.to_dict(as_series=False).keys()
 
 
-def test_strata_must_be_there() -> None:
+def test_missing_strata_are_refused() -> None:
     with pytest.raises(InputError, match="control_features is missing in 1 of 2 rows, first in row 0"):
         conditional_gaps([1, 0], sensitive_features=["a", "b"], control_features=[None, 1])

@@ -1,4 +1,4 @@
-"""What a case of the catalogue is made of."""
+"""The parts of a case of the catalogue."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from faircrowd.errors import FaircrowdError, InputError, OptionError
 __all__ = ["Case", "asked", "read", "refused", "works"]
 
 Content = str | bytes | Callable[[Path], None]
-"""What a file holds, or what makes it."""
+"""The content of a file, or a function that makes it."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Files, a command, and how it must end; the same in Python.
+    """Files, a command, and how it must end; and the same in Python.
 
     Attributes
     ----------
@@ -26,15 +26,15 @@ class Case:
     code : int
         The exit code.
     says : str
-        Words of the one sentence (code 2), or of a note.
+        Words of the error message (code 2), or of a note.
     labels : dict, optional
         For a command that works: the label of each task in out/labels.csv, as text.
     python : callable, optional
-        What to do in Python, given the folder; by default the votes are read and merged by majority.
+        What to do in Python, given the folder; by default the votes are read and aggregated by majority.
     error : class, optional
-        What Python raises; None if it answers.
+        The error that Python raises; None if there is a result.
     answer : dict, optional
-        The labels in Python, if they are not those of the command: there ids and labels have types.
+        The labels in Python, if they differ from those of the command: in Python ids and labels have types.
     in_python : bool
         Whether the case has a meaning in Python.
     """
@@ -61,7 +61,7 @@ def refused(
     answer: Mapping[Any, Any] | None = None,
     **reading: str,
 ) -> Case:
-    """Votes that cannot be used; ``error=None`` where Python does answer, though a command needs more."""
+    """Votes that cannot be used; ``error=None`` if there is a result in Python, though a command needs more."""
     return Case(
         files={} if content is None else {file: content},
         command=_aggregate(file, reading),
@@ -82,7 +82,7 @@ def works(
     file: str = "votes.csv",
     **reading: str,
 ) -> Case:
-    """Votes that look bad and are good: the labels of each task."""
+    """Votes that look bad but are good, and the label of each task."""
     return Case(
         files={file: content},
         command=_aggregate(file, reading),
@@ -105,7 +105,7 @@ def asked(
     code: int = 2,
     **files: Content,
 ) -> Case:
-    """Good files and bad options (or other files: ``tasks`` is tasks.csv); Python is asked the same if it can be."""
+    """Good files and bad options (or other files: ``tasks`` is tasks.csv); and the same in Python, if possible."""
     return Case(
         files={f"{name}.csv": content for name, content in files.items()},
         command=f"{command} {options}",

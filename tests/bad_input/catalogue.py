@@ -1,4 +1,6 @@
-"""Bad input by name. To add a case, add a line: what the file holds, and the words of the answer."""
+"""Bad input by name. To add a case, add a line: the content of the file, and words of the message."""
+
+# ruff: noqa: E501 - one case per line
 
 import bz2
 import gzip
@@ -27,7 +29,7 @@ TYPED = {1: "x", 2: "x", 3: "y"}
 
 
 def votes(*labels: str, ending: str = "\n") -> str:
-    """Two votes on each task, both the same: the label of the task, as the file writes it."""
+    """Two equal votes on each task: the label of the task, as in the file."""
     rows = (f"{task},{worker},{label}" for task, label in enumerate(labels, 1) for worker in "ab")
     return ending.join((HEAD.strip(), *rows, ""))
 
@@ -65,7 +67,7 @@ def crowd(n_tasks: int, n_workers: int, n_classes: int) -> str:
 
 
 def wide(n_tasks: int, n_classes: int) -> str:
-    """A vote for every class, in turn on each task; a second for the first class of each."""
+    """One vote for every class, on the tasks in turn; a second for the first class of each task."""
     rows = [f"{k % n_tasks},w{k // n_tasks},c{k}" for k in range(n_classes)]
     rows += [f"{task},again,c{task}" for task in range(n_tasks)]
     return HEAD + "\n".join(rows) + "\n"
@@ -321,7 +323,7 @@ APPLY = "apply run/rule.json votes.csv --out new.csv --tasks tasks.csv"
 
 
 def edited(**values: Any) -> Any:
-    """Change the rule of the earlier run, which lies in the folder run."""
+    """Change the rule of the earlier run, which is in the folder run."""
 
     def edit(path: Path) -> None:
         rule = json.loads(path.read_text(encoding="utf-8"))
@@ -369,7 +371,7 @@ SLOW = {
     "10,000 tasks and classes": works(wide(10_000, 10_000), {str(i): f"c{i}" for i in range(10_000)}, answer={i: f"c{i}" for i in range(10_000)}),
     "1,000,000 workers": works(crowd(333_334, 1_000_002, 2), {str(i): f"c{i % 2}" for i in range(333_334)}, answer={i: f"c{i % 2}" for i in range(333_334)}),
 }  # fmt: skip
-"""Only where FAIRCROWD_SLOW is set: minutes, and gigabytes."""
+"""Only if FAIRCROWD_SLOW is set: these need minutes and gigabytes."""
 
 CASES: dict[str, Case] = {**FILES, **VALUES, **STRUCTURE, **GROUPS, **OPTIONS, **COMMANDS, **RULES}
 if os.environ.get("FAIRCROWD_SLOW"):

@@ -34,7 +34,7 @@ def earlier_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the files of a case lie."""
+    """The folder of the files of a case."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -82,7 +82,7 @@ def test_command(name: str, place: Path, earlier_run: Path, faircrowd: Run) -> N
 def test_python(name: str, place: Path, earlier_run: Path) -> None:
     case = CASES[name]
     lay_out(case, place, earlier_run)
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always", DataWarning)
         if case.error is not None:
             with pytest.raises(case.error) as caught:
@@ -98,7 +98,7 @@ def test_python(name: str, place: Path, earlier_run: Path) -> None:
     expected = case.labels if case.answer is None else case.answer
     assert [(k, v, type(v)) for k, v in found.items()] == [(k, v, type(v)) for k, v in sorted_like(expected, found)]
     if case.code == 0:
-        assert any(case.says in line for line in map(str, (warning.message for warning in said))) or not case.says
+        assert any(case.says in line for line in map(str, (warning.message for warning in recorded))) or not case.says
 
 
 def sorted_like(expected: Any, found: dict[Any, Any]) -> list[tuple[Any, Any]]:

@@ -50,7 +50,7 @@ quick = settings(
 
 @st.composite
 def frames(draw: st.DrawFn, names: tuple[str, ...] = ("task", "worker", "label")) -> Any:
-    """Draw a frame of hostile cells: pandas mostly, polars or pyarrow where they can hold it."""
+    """Draw a frame of hostile cells: pandas mostly, polars or pyarrow if they can hold it."""
     size = draw(st.integers(0, 8))
     kinds = [draw(st.sampled_from([cells, sane, sane])) for _ in names]
     columns = {
@@ -72,7 +72,7 @@ def frames(draw: st.DrawFn, names: tuple[str, ...] = ("task", "worker", "label")
 
 @st.composite
 def facts(draw: st.DrawFn) -> Any:
-    """Draw groups or true labels by task, in any form that is taken, and in some that are not."""
+    """Draw groups or true labels by task, in any form that is accepted, and in some that are not."""
     tasks = SANE if draw(st.booleans()) else draw(st.lists(cells.filter(_hashable), max_size=6))
     column = draw(st.lists(draw(st.sampled_from([cells, sane])), min_size=len(tasks), max_size=len(tasks)))
     kind = draw(st.sampled_from(["dict", "dict", "series", "series", "frame", "list", "array", "name", "other"]))
@@ -114,16 +114,16 @@ def arrays(draw: st.DrawFn) -> Any:
 
 
 def attempt(work: Callable[[], Any]) -> Any:
-    """Return what work returns, or None where it is refused in one line."""
+    """Return what work returns, or None if it is refused with a one-line message."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", fc.FaircrowdWarning)
         try:
             return work()
         except fc.FaircrowdError as error:
-            said = str(error)
-    assert len(said.splitlines()) == 1
-    assert len(said) < 2000
+            message = str(error)
+    assert len(message.splitlines()) == 1
+    assert len(message) < 2000
     return None
 
 

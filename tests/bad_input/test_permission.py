@@ -1,4 +1,4 @@
-"""Files that may not be read, in a process without the right to read everything, even where root runs the tests."""
+"""Files without read permission, in a process that cannot read everything, even if root runs the tests."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ _DROP, _RIGHTS = 24, (1, 2)  # PR_CAPBSET_DROP; CAP_DAC_OVERRIDE, CAP_DAC_READ_S
 
 
 def give_up_rights() -> None:
-    """What root may do beyond the bits of a file goes with the next program."""
+    """Drop the capabilities of root with the next program, so that the permissions of a file count."""
     for right in _RIGHTS:
         if ctypes.CDLL(None, use_errno=True).prctl(_DROP, right, 0, 0, 0):
             raise OSError(ctypes.get_errno(), "rights cannot be given up")
@@ -24,7 +24,7 @@ def give_up_rights() -> None:
 
 @pytest.fixture
 def reader(spawn: Spawn) -> Spawn:
-    """Run a command that reads only what the bits of a file allow."""
+    """Run a command that reads only what the permissions of a file allow."""
 
     def call(*arguments: Any) -> subprocess.CompletedProcess[str]:
         if os.geteuid() != 0:

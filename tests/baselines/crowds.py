@@ -1,4 +1,4 @@
-"""Small posteriors and the two real crowds of the paper that can be had, as plain frames."""
+"""Small posteriors, and the two real crowds of the paper that are available, as plain frames."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,3 +47,10 @@ def jigsaw(folder: Path) -> Crowd:
     about = pd.read_csv(folder / "features_for_ml.csv").set_index("id").loc[:, "asian":"white"]
     truth = pd.read_csv(folder / "ground_truth_label.csv").set_index("question")["result"]
     return Crowd(votes, (about > 0).any(axis=1).astype(int), truth)
+
+
+def smooth_crowd(n_tasks: int = 2000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Posteriors without ties, higher in group 1."""
+    rng = np.random.default_rng(seed)
+    group = (rng.random(n_tasks) < 0.6).astype(int)
+    return rng.beta(np.where(group == 1, 3, 2), np.where(group == 1, 2, 3)), group

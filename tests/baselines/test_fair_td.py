@@ -1,4 +1,4 @@
-"""FairTD: its rounds against plain loops, who takes part, and an honest account of where it ended."""
+"""FairTD: its rounds against plain loops, which workers take part, and what it reports at the end."""
 
 import warnings
 
@@ -107,7 +107,7 @@ def test_the_gap_is_closed_where_the_rounds_converge() -> None:
         assert (model.labels_ == (model.probas_[1] > 0.5)).all()
 
 
-def test_running_out_of_rounds_is_said_and_the_best_is_kept() -> None:
+def test_running_out_of_rounds_gives_a_warning_and_the_best_labels() -> None:
     crowd = simulated(400, seed=1)
     gaps = []
     for n_iter in (1, 5, 20, 60):
@@ -130,7 +130,7 @@ def test_rounds_that_can_never_end() -> None:
     assert model.labels_.tolist() == [0, 1] * 4
 
 
-def test_truths_that_still_move_are_not_settled() -> None:
+def test_truths_that_still_change_have_not_settled() -> None:
     crowd = simulated(400, seed=1)
     with pytest.warns(ConvergenceWarning, match="within epsilon, but the truths still change"):
         model = FairTD(0.9, n_iter=3, tol=0.0).fit(crowd.votes, sensitive_features=crowd.groups)
@@ -181,7 +181,7 @@ def test_crowd_judgement_converges(data_folder) -> None:
 
 
 @pytest.mark.real
-def test_jigsaw_comes_back(data_folder) -> None:
+def test_jigsaw_converges(data_folder) -> None:
     crowd = jigsaw(data_folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)

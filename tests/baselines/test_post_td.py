@@ -1,4 +1,4 @@
-"""Post_TD: how many labels are flipped, which may be, and that any of them is as likely as any other."""
+"""Post_TD: how many labels are flipped, which may be, and that all of these are equally likely."""
 
 import math
 
@@ -46,7 +46,7 @@ def test_candidates_that_stand_last_in_their_group_are_found() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=2, max_size=40), st.floats(0, 1))
-def test_laws_of_the_flips(tasks: list[tuple[int, int]], epsilon: float) -> None:
+def test_properties_of_the_flips(tasks: list[tuple[int, int]], epsilon: float) -> None:
     group, labels = np.array([*tasks, (0, 0), (1, 1)]).T
     sizes = np.bincount(group)
     rates = np.bincount(group, weights=labels) / sizes
@@ -54,7 +54,7 @@ def test_laws_of_the_flips(tasks: list[tuple[int, int]], epsilon: float) -> None
     fair = fitted(labels, group, epsilon)
     change = fair.labels_ - labels
     wanted = math.ceil((gap - epsilon - 1e-13) * sizes[0] * sizes[1] / sizes.sum()) if gap > epsilon else 0
-    # As many down in the higher group as up in the lower, and there always are as many candidates.
+    # Equally many down in the higher group and up in the lower; there are always enough candidates.
     assert (change[group == high] <= 0).all()
     assert (change[group != high] >= 0).all()
     assert -change[group == high].sum() == change[group != high].sum() == wanted
@@ -65,7 +65,7 @@ def test_laws_of_the_flips(tasks: list[tuple[int, int]], epsilon: float) -> None
     assert fair.outcome_.converged == (fair.outcome_.gap <= epsilon + 1e-12)
 
 
-def test_overshoot_in_tiny_groups_is_said() -> None:
+def test_overshoot_in_tiny_groups_is_not_converged() -> None:
     fair = fitted(np.array([1, 0, 0, 1, 1]), np.array([0, 0, 0, 1, 1]), 0.6)
     assert fair.outcome_.gap_before == pytest.approx(2 / 3)
     assert fair.outcome_.gap == pytest.approx(1 / 6)
@@ -107,7 +107,7 @@ class FirstVote:
         return data.groupby("task")["label"].first().rename("agg_label")
 
 
-def test_an_aggregator_of_hard_labels_will_do() -> None:
+def test_an_aggregator_of_labels_without_probabilities_is_enough() -> None:
     crowd = fc.simulate_crowd(300, random_state=2)
     fair = PostTD(FirstVote(), epsilon=0.02).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
     first = FirstVote().fit_predict(crowd.votes)
@@ -117,7 +117,7 @@ def test_an_aggregator_of_hard_labels_will_do() -> None:
     assert fair.outcome_.expected_accuracy_before == 1.0
 
 
-def test_missing_hard_labels_are_refused() -> None:
+def test_missing_labels_are_refused() -> None:
     class Unsure(FirstVote):
         def fit_predict(self, data: pd.DataFrame) -> pd.Series:
             return super().fit_predict(data).astype(float).mask(lambda labels: labels.index == 0)

@@ -1,22 +1,19 @@
-"""Data sets: what the loaders make of the raw files, what they set aside, and where the files come from."""
+"""What the loaders read from the published files, and what they set aside."""
 
 import csv
-import hashlib
-import http.server
 import io
 import shutil
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from small_files import assert_same_crowd, labels_of, write_judgement
 
 from faircrowd.datasets import (
     Crowd,
@@ -28,41 +25,18 @@ from faircrowd.datasets import (
 )
 from faircrowd.datasets.catalogue import ABOUT
 from faircrowd.datasets.crowd import arrow_tables
-from faircrowd.datasets.download import About, RawFile, find_files, find_home, get_files
 from faircrowd.datasets.published_files import IDENTITIES
 from faircrowd.errors import FileError, InputError, MissingColumnError, OptionError
 from faircrowd.votes import read_votes, simulate_crowd
 
 real = pytest.mark.real
-READY = ("tweets-hate-3class", "politifact-6class", "faces-4class", "hatexplain-3class", "accuracy/s4_Relevance")
 
 
-@pytest.fixture(autouse=True)
-def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Keep the tests away from the user's folders and from the network."""
-    monkeypatch.setenv("FAIRCROWD_DATA", str(tmp_path / "nowhere"))
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-def labels(crowd: Crowd) -> dict[tuple[Any, Any], Any]:
-    return {(task, worker): label for task, worker, label in crowd.votes.itertuples(index=False)}
-
-
-def same(one: Crowd, two: Crowd) -> None:
-    pd.testing.assert_frame_equal(one.votes, two.votes)
-    for a, b in ((one.groups, two.groups), (one.truth, two.truth)):
-        if a is None or b is None:
-            assert a is b
-        else:
-            (pd.testing.assert_series_equal if isinstance(a, pd.Series) else pd.testing.assert_frame_equal)(a, b)
-    assert one.aside == two.aside
+PREPARED = ("tweets-hate-3class", "politifact-6class", "faces-4class", "hatexplain-3class", "accuracy/s4_Relevance")
 
 
 def gap(rates: pd.Series, groups: pd.Series) -> float:
     return float(rates[groups == 1].mean() - rates[groups == 0].mean())
-
-
-# Crowd Judgement
 
 
 @real
@@ -94,23 +68,16 @@ def test_crowd_judgement_cell_by_cell(data_folder: Path) -> None:
                 truth = int(tasks[task]["two_year_recid"])
                 expected[int(task), int(worker)] = truth if cell == "1" else 1 - truth
     crowd = load_crowd_judgement(data_folder, download=False)
-    assert labels(crowd) == expected
+    assert labels_of(crowd) == expected
     assert crowd.groups.to_dict() == {int(task): int(row["race"] == "2") for task, row in tasks.items()}
     assert crowd.truth.to_dict() == {int(task): int(row["two_year_recid"]) for task, row in tasks.items()}
-
-
-def judgement(folder: Path, votes: str, tasks: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    (folder / "MTURK_RACE.csv").write_bytes(votes.replace("\n", "\r").encode())
-    (folder / "BROWARD_CLEAN_SUBSET.csv").write_bytes(tasks.replace("\n", "\r\n").encode())
-    return folder
 
 
 def test_crowd_judgement_counts_what_is_missing(tmp_path: Path) -> None:
     votes = "mTurk_code,11,12,13\nid,,,\n5,1,-1,\n6,1,,1\n7,-1,,\n8,1,1,1\n99,1,,"
     tasks = "id,race,two_year_recid\n5,2,1\n6,1,0\n7,,1\n8,2,\n9,2,1\n,1,0"
-    crowd = load_crowd_judgement(judgement(tmp_path / "raw", votes, tasks))
-    assert labels(crowd) == {(5, 11): 1, (5, 12): 0, (6, 11): 0, (6, 13): 0}
+    crowd = load_crowd_judgement(write_judgement(tmp_path / "raw", votes, tasks))
+    assert labels_of(crowd) == {(5, 11): 1, (5, 12): 0, (6, 11): 0, (6, 13): 0}
     assert crowd.groups.to_dict() == {5: 1, 6: 0}
     assert crowd.truth.to_dict() == {5: 1, 6: 0}
     assert crowd.aside == {
@@ -123,7 +90,7 @@ def test_crowd_judgement_counts_what_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("votes", "tasks", "kind", "said"),
+    ("votes", "tasks", "kind", "message"),
     [
         ("mTurk_code,11\n5,2", "id,race,two_year_recid\n5,2,1", FileError, "should be -1 or 1, but there is 2"),
         ("mTurk_code,11\n5,x", "id,race,two_year_recid\n5,2,1", FileError, "must hold numbers"),
@@ -132,12 +99,9 @@ def test_crowd_judgement_counts_what_is_missing(tmp_path: Path) -> None:
         ("mTurk_code,11\n5,1", "id,race,two_year_recid\n5,2,1\n5,1,1", InputError, "more than one black: 5"),
     ],
 )
-def test_a_wrong_file_is_refused(votes: str, tasks: str, kind: type[Exception], said: str, tmp_path: Path) -> None:
-    with pytest.raises(kind, match=said):
-        load_crowd_judgement(judgement(tmp_path / "raw", votes, tasks))
-
-
-# Jigsaw Toxicity
+def test_a_wrong_file_is_refused(votes: str, tasks: str, kind: type[Exception], message: str, tmp_path: Path) -> None:
+    with pytest.raises(kind, match=message):
+        load_crowd_judgement(write_judgement(tmp_path / "raw", votes, tasks))
 
 
 @real
@@ -149,7 +113,7 @@ def test_jigsaw_toxicity(data_folder: Path) -> None:
         crowd = load_jigsaw_toxicity(data_folder, min_votes=least, download=False)
         kept = last[last.groupby("worker")["worker"].transform("size") >= least]
         assert len(crowd.votes) == len(kept) == {1: 98_937, 3: 96_704}[least]
-        assert labels(crowd) == {(q, w): a for q, w, a in kept.itertuples(index=False)}
+        assert labels_of(crowd) == {(q, w): a for q, w, a in kept.itertuples(index=False)}
         assert crowd.aside.pop("repeated votes, of which the last counts") == 735
         assert crowd.aside == ({} if least == 1 else {"votes of workers with fewer than 3": 98_937 - 96_704})
         if least == 1:  # the published truth is the crowd's own majority, ties to 1
@@ -170,8 +134,8 @@ def test_the_order_of_rows_leaves_no_trace(data_folder: Path, tmp_path: Path) ->
                 pairs = pd.Series(row.rpartition(",")[0] for row in rows)
                 order = np.argsort(rng.permutation(len(rows))[pd.factorize(pairs)[0]], kind="stable")
             (tmp_path / file.name).write_text("\n".join([header, *(rows[i] for i in order)]) + "\n")
-    same(load_crowd_judgement(tmp_path), load_crowd_judgement(data_folder, download=False))
-    same(load_jigsaw_toxicity(tmp_path), load_jigsaw_toxicity(data_folder, download=False))
+    assert_same_crowd(load_crowd_judgement(tmp_path), load_crowd_judgement(data_folder, download=False))
+    assert_same_crowd(load_jigsaw_toxicity(tmp_path), load_jigsaw_toxicity(data_folder, download=False))
 
 
 def test_jigsaw_without_identities_has_no_group(tmp_path: Path) -> None:
@@ -191,9 +155,6 @@ def test_jigsaw_without_identities_has_no_group(tmp_path: Path) -> None:
     }
     with pytest.raises(OptionError, match="min_votes must be a whole number of at least 1"):
         load_jigsaw_toxicity(tmp_path, min_votes=0)
-
-
-# Measuring Hate Speech
 
 
 @pytest.fixture(scope="module")
@@ -255,13 +216,13 @@ def test_measuring_hate_speech_decides_by_majority(tmp_path: Path) -> None:
     rows = [  # comment, rater, answer, score, gender
         (1, 1, 2, 0.9, True),
         (1, 2, 0, 0.9, False),  # a tie: targeted
-        (1, 3, None, 0.9, None),  # no answer, no say
+        (1, 3, None, 0.9, None),  # no answer
         (2, 1, 1, 0.5, False),  # unsure is above 0.5; a score of 0.5 is not
         (2, 2, 0, 0.5, False),
         (2, 3, 0, 0.5, True),
         (3, 1, 0, 0.4, True),
         (3, 2, 0, 0.6, True),  # two scores
-        (4, 1, 0, 0.1, None),  # nobody says whom it targets
+        (4, 1, 0, 0.1, None),  # no rater says whom it targets
         (5, 1, 2, None, False),
         (None, 1, 2, 0.2, False),
     ]
@@ -272,7 +233,7 @@ def test_measuring_hate_speech_decides_by_majority(tmp_path: Path) -> None:
     crowd = load_measuring_hate_speech(tmp_path)
     assert crowd.groups.to_dict() == {1: 1, 2: 0, 3: 1, 5: 0}
     assert crowd.truth.to_dict() == {1: 1, 2: 0}
-    assert labels(crowd) == {(1, 1): 1, (1, 2): 0, (2, 1): 1, (2, 2): 0, (2, 3): 0, (3, 1): 0, (3, 2): 0, (5, 1): 1}
+    assert labels_of(crowd) == {(1, 1): 1, (1, 2): 0, (2, 1): 1, (2, 2): 0, (2, 3): 0, (3, 1): 0, (3, 2): 0, (5, 1): 1}
     assert crowd.aside == {
         "tasks whose rows disagree about the truth": 1,
         "votes without a task": 1,
@@ -283,25 +244,22 @@ def test_measuring_hate_speech_decides_by_majority(tmp_path: Path) -> None:
     }
 
 
-# The synthetic crowd, and ready tables
-
-
 def test_synthetic() -> None:
     crowd, drawn = load_synthetic(random_state=4), simulate_crowd(random_state=4)
-    assert labels(crowd) == {(t, w): y for t, w, y in drawn.votes.itertuples(index=False)}
+    assert labels_of(crowd) == {(t, w): y for t, w, y in drawn.votes.itertuples(index=False)}
     assert (crowd.groups.to_dict(), crowd.truth.to_dict()) == (
         drawn.sensitive_features.to_dict(),
         drawn.truth.to_dict(),
     )
-    assert crowd.truth[crowd.groups == 1].mean() > crowd.truth[crowd.groups == 0].mean()  # as the text has it
-    same(load_synthetic(), load_synthetic(random_state=0))
+    assert crowd.truth[crowd.groups == 1].mean() > crowd.truth[crowd.groups == 0].mean()  # as in the text
+    assert_same_crowd(load_synthetic(), load_synthetic(random_state=0))
     assert crowd.votes["label"].tolist() != load_synthetic().votes["label"].tolist()
 
 
 @real
 @pytest.mark.filterwarnings("ignore::faircrowd.errors.DataWarning")
-@pytest.mark.parametrize("name", READY)
-def test_ready_tables(name: str, data_folder: Path) -> None:
+@pytest.mark.parametrize("name", PREPARED)
+def test_prepared_tables(name: str, data_folder: Path) -> None:
     crowd = load_tables(data_folder / name)
     tasks = pd.read_csv(data_folder / name / "tasks.csv").set_index("task")
     columns = [column for column in tasks if column != "truth"]
@@ -324,7 +282,7 @@ def test_ready_tables(name: str, data_folder: Path) -> None:
     assert crowd.aside.get("repeated votes, of which the last counts", 0) == given.report.rows_repeated
 
 
-def ready(folder: Path, votes: str, tasks: str) -> Path:
+def write_prepared(folder: Path, votes: str, tasks: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "votes.csv").write_text(votes)
     (folder / "tasks.csv").write_text(tasks)
@@ -332,13 +290,15 @@ def ready(folder: Path, votes: str, tasks: str) -> Path:
 
 
 VOTES = "item,annotator,answer\na,1,yes\nb,1,no\na,1,no\nc,2,yes\nd,2,\ne,2,yes\n"
+
+
 TASKS = "task,side,eye,truth\na,l,open,yes\nb,r,,no\nc,r,shut,\nf,l,open,no\n"
 
 
-def test_ready_tables_count_what_is_missing(tmp_path: Path) -> None:
-    crowd = load_tables(ready(tmp_path / "mine", VOTES, TASKS))
+def test_prepared_tables_count_what_is_missing(tmp_path: Path) -> None:
+    crowd = load_tables(write_prepared(tmp_path / "mine", VOTES, TASKS))
     assert repr(crowd) == "Crowd('mine', 2 votes)"
-    assert labels(crowd) == {("a", 1): "no", ("c", 2): "yes"}
+    assert labels_of(crowd) == {("a", 1): "no", ("c", 2): "yes"}
     assert crowd.groups.to_dict("index") == {"a": {"side": "l", "eye": "open"}, "c": {"side": "r", "eye": "shut"}}
     assert crowd.truth.to_dict() == {"a": "yes"}
     assert crowd.aside == {
@@ -352,8 +312,8 @@ def test_ready_tables_count_what_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["votes.csv", "tasks.csv"])
-def test_ready_tables_need_both_files(name: str, tmp_path: Path) -> None:
-    folder = ready(tmp_path / "mine", VOTES, TASKS)
+def test_prepared_tables_need_both_files(name: str, tmp_path: Path) -> None:
+    folder = write_prepared(tmp_path / "mine", VOTES, TASKS)
     (folder / name).unlink()
     with pytest.raises(FileError, match=f"There is no file .*{name}"):
         load_tables(folder)
@@ -361,21 +321,21 @@ def test_ready_tables_need_both_files(name: str, tmp_path: Path) -> None:
 
 def test_votes_on_unknown_tasks_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"No vote of mine can be used \(.*4 votes on tasks without a group\)"):
-        load_tables(ready(tmp_path / "mine", VOTES.replace("d,2,\n", ""), "task,side\nx,l\n"))
+        load_tables(write_prepared(tmp_path / "mine", VOTES.replace("d,2,\n", ""), "task,side\nx,l\n"))
 
 
 def test_a_task_has_one_truth(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="1 tasks have more than one true label: 'a'"):
-        load_tables(ready(tmp_path / "mine", VOTES, "task,truth\na,yes\na,no\n"))
+        load_tables(write_prepared(tmp_path / "mine", VOTES, "task,truth\na,yes\na,no\n"))
 
 
 @pytest.mark.parametrize("tasks", [TASKS, "task,side\na,l\nb,r\nc,r\ne,r\n", "task,truth\na,yes\nc,no\n"])
-def test_a_crowd_written_is_a_crowd_read(tasks: str, tmp_path: Path) -> None:
-    crowd = load_tables(ready(tmp_path / "mine", VOTES, tasks))
+def test_a_crowd_can_be_written_and_read_again(tasks: str, tmp_path: Path) -> None:
+    crowd = load_tables(write_prepared(tmp_path / "mine", VOTES, tasks))
     for name, table in zip(("votes", "tasks"), arrow_tables(crowd), strict=True):
         table.to_pandas().to_csv(tmp_path / f"{name}.csv", index=False)
     again = load_tables(tmp_path)
-    same(replace(crowd, aside={}), replace(again, aside={}))
+    assert_same_crowd(replace(crowd, aside={}), replace(again, aside={}))
     assert set(again.aside) <= {"tasks without truth, kept all the same"}
 
 
@@ -383,7 +343,7 @@ def test_a_crowd_written_is_a_crowd_read(tasks: str, tmp_path: Path) -> None:
 def test_without_pandas_crowds_are_arrow_tables(
     load: Callable[[], Crowd | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = ready(tmp_path / "mine", VOTES, TASKS)
+    folder = write_prepared(tmp_path / "mine", VOTES, TASKS)
     expected = load() or load_tables(folder)
     tables = arrow_tables(expected)
     monkeypatch.setitem(sys.modules, "pandas", None)
@@ -393,157 +353,3 @@ def test_without_pandas_crowds_are_arrow_tables(
         assert part.column_names[0] == "task"
     assert [table.to_pydict() for table in arrow_tables(crowd)] == [table.to_pydict() for table in tables]
     assert (crowd.aside, repr(crowd)) == (expected.aside, repr(expected))
-
-
-# Where files come from
-
-
-def about(files: dict[str, bytes], base: str = "http://127.0.0.1:9") -> About:
-    made = tuple(RawFile(name, f"{base}/{name}", hashlib.sha256(text).hexdigest()) for name, text in files.items())
-    return About("tiny", "A tiny set.", "CC0", "Nobody, 2020.", "https://example.org/tiny", made)
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[tuple[str, Path, list[str]]]:
-    """A web server in a thread: its address, the folder it serves, and the paths that were asked for."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    asked: list[str] = []
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments, directory=str(folder))
-
-        def log_message(self, *_: Any) -> None:
-            asked.append(self.path)
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
-        thread = threading.Thread(target=made.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{made.server_port}", folder, asked
-        made.shutdown()
-        thread.join()
-
-
-Server = tuple[str, Path, list[str]]
-
-
-def test_the_folder_is_argument_then_environment_then_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert find_home(tmp_path) == tmp_path
-    assert find_home() == tmp_path / "nowhere"
-    assert find_home("~/x") == Path.home() / "x"
-    monkeypatch.setenv("FAIRCROWD_DATA", "")
-    assert find_home().name == "faircrowd"
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(FileError, match="set FAIRCROWD_DATA"):
-        find_home()
-
-
-def test_files_are_found_in_both_layouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    votes, tasks = "mTurk_code,11\n5,1", "id,race,two_year_recid\n5,2,1"
-    judgement(tmp_path / "flat", votes, tasks)
-    (tmp_path / "deep").mkdir()
-    judgement(tmp_path / "deep" / "crowd-judgement", votes.replace("5,1", "5,-1"), tasks)
-    assert labels(load_crowd_judgement(tmp_path / "flat")) == {(5, 11): 1}
-    assert labels(load_crowd_judgement(tmp_path / "deep")) == {(5, 11): 0}
-    monkeypatch.setenv("FAIRCROWD_DATA", str(tmp_path / "deep"))
-    assert labels(load_crowd_judgement()) == {(5, 11): 0}
-    judgement(tmp_path / "deep", votes, tasks)  # the set's own folder goes before
-    assert labels(load_crowd_judgement()) == {(5, 11): 0}
-
-
-def test_a_download_is_kept(server: Server, tmp_path: Path) -> None:
-    base, served, asked = server
-    files = {"a.csv": b"x\n1\n", "b.csv": b"y\n2\n"}
-    for name, text in files.items():
-        (served / name).write_bytes(text)
-    tiny = about(files, base)
-    home = tmp_path / "home"
-    (home / "tiny").mkdir(parents=True)
-    (home / "tiny" / "b.csv").write_bytes(b"mine")  # what is there is taken as it is
-    for _ in range(2):
-        paths = get_files(tiny, home)
-        assert paths == {name: home / "tiny" / name for name in files} == find_files(tiny, home)
-    assert paths["a.csv"].read_bytes() == files["a.csv"]
-    assert paths["b.csv"].read_bytes() == b"mine"
-    assert asked == ["/a.csv"]
-
-
-def test_a_download_shows_a_bar_on_a_terminal(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    base, served, _ = server
-    (served / "a.csv").write_bytes(b"x\n1\n")
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    get_files(about({"a.csv": b"x\n1\n"}, base), tmp_path)
-    shown = sys.stderr.getvalue()  # type: ignore[attr-defined]
-    assert "100%" in shown
-
-
-def test_a_download_with_another_checksum_is_refused(server: Server, tmp_path: Path) -> None:
-    base, served, _ = server
-    (served / "a.csv").write_bytes(b"x\n1\n")
-    (served / "b.csv").write_bytes(b"something else")
-    tiny = about({"a.csv": b"x\n1\n", "b.csv": b"y\n2\n", "c.csv": b"z\n3\n"}, base)
-    with pytest.raises(
-        FileError, match=r"tiny lacks b.csv, c.csv \(what 127.0.0.1:\d+ sent for b.csv does not have the exp"
-    ):
-        get_files(tiny, tmp_path)
-    assert sorted(path.name for path in (tmp_path / "tiny").iterdir()) == ["a.csv"]
-
-
-def test_a_failed_download_says_what_to_put_where(server: Server, tmp_path: Path) -> None:
-    put = rf"; put a.csv of https://example.org/tiny into {tmp_path / 'tiny'}\."
-    tiny = about({"a.csv": b"x\n1\n"}, server[0])
-    with pytest.raises(FileError, match=rf"tiny lacks a.csv \(127.0.0.1:\d+ answered 404\){put}"):
-        get_files(tiny, tmp_path)
-    with pytest.raises(FileError, match=f"tiny lacks a.csv{put}"):
-        get_files(tiny, tmp_path, download=False)
-    with pytest.raises(FileError, match=rf"tiny lacks a.csv \(no connection to 127.0.0.1:9\){put}"):
-        get_files(about({"a.csv": b"x\n1\n"}), tmp_path)
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(FileError, match=r"a.csv cannot be saved \(.+\); put a.csv"):
-        get_files(tiny, tmp_path / "file")
-
-
-def test_downloads_need_pooch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(FileError, match=r"downloads need pooch \(pip install 'faircrowd\[app\]'\)"):
-        get_files(about({"a.csv": b"x\n1\n"}), tmp_path)
-
-
-@real
-def test_a_loader_downloads_what_is_not_there(
-    server: Server, data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    base, served, asked = server
-    for name in ("crowd-judgement", "jigsaw-toxicity"):
-        shutil.copytree(data_folder / name, served / name)
-        files = tuple(replace(file, url=f"{base}/{name}/{file.name}") for file in ABOUT[name].files)
-        monkeypatch.setitem(ABOUT, name, replace(ABOUT[name], files=files))
-    same(load_crowd_judgement(tmp_path), load_crowd_judgement(data_folder, download=False))
-    same(load_jigsaw_toxicity(tmp_path), load_jigsaw_toxicity(data_folder, download=False))
-    assert len(asked) == 5
-    (served / "crowd-judgement" / "MTURK_RACE.csv").chmod(0o600)
-    (served / "crowd-judgement" / "MTURK_RACE.csv").write_bytes(b"changed")
-    with pytest.raises(FileError, match=r"crowd-judgement lacks MTURK_RACE\.csv, BROWARD_CLEAN_SUBSET\.csv .*SHA-256"):
-        load_crowd_judgement(tmp_path / "other")
-
-
-@real
-def test_the_checksums_are_those_of_the_real_files(data_folder: Path) -> None:
-    for name in ("crowd-judgement", "jigsaw-toxicity"):
-        for file in ABOUT[name].files:
-            assert hashlib.sha256((data_folder / name / file.name).read_bytes()).hexdigest() == file.sha256
-
-
-def test_every_set_says_what_it_is() -> None:
-    for name, one in ABOUT.items():
-        assert one.name == name
-        assert min(len(text) for text in (one.description, one.licence, one.citation, one.source)) > 5
-        for file in one.files:
-            assert file.url.startswith("https://")
-            assert file.url.endswith(file.name)
-            assert len(file.sha256) == 64

@@ -1,4 +1,4 @@
-"""The experiments: what they draw, what they keep, and that they say what others measured."""
+"""The experiments: what they draw, what they keep, and that they agree with what others measured."""
 
 import csv
 import json
@@ -54,7 +54,7 @@ def test_rows_agree_with_the_figures_of_the_authors_code(data_folder: Path) -> N
 
 
 @pytest.mark.real
-def test_fair_td_comes_back_from_jigsaw(data_folder: Path) -> None:
+def test_fair_td_works_on_jigsaw(data_folder: Path) -> None:
     rows = comparison_rows(Unit("jigsaw", "fair_td", 0), str(data_folder))
     assert {row["protocol"] for row in rows} == {"paper", "honest"}
     assert all(row["f1"] > 0.9 for row in rows)
@@ -96,7 +96,7 @@ def test_cells_survive_a_crash(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-def test_reproduce_writes_and_takes_up_again(tmp_path: Path, data_folder: Path, faircrowd: Run) -> None:
+def test_reproduce_writes_and_resumes(tmp_path: Path, data_folder: Path, faircrowd: Run) -> None:
     given = ("reproduce", "crowd-judgement", "extra", "--data", data_folder, "--out", tmp_path, "--seeds", "2")
     code, out, err = faircrowd(*given, "--json")
     assert (code, err) == (0, "")

@@ -1,4 +1,4 @@
-"""Commands that write, each with an older run to write over, and a process that runs them with faults."""
+"""Commands that write over an older run, and a process that runs them with faults."""
 
 import json
 import shutil
@@ -51,7 +51,7 @@ class Faults:
         return [str(data / "votes.csv"), "--tasks", str(data / "tasks.csv"), "--group", "group"]
 
     def command(self, name: str, number: int) -> list[str]:
-        """Return a command in one of two ways, whose files differ."""
+        """Return a command in one of two variants, whose files differ."""
         out = str(self.place / "out")
         epsilon, report = ("0.2", "--report") if number == 1 else ("0.02", "--no-report")
         arguments = {
@@ -66,7 +66,7 @@ class Faults:
         return [*arguments[name], "--out", f"{out}/labels.csv" if name == "apply" else out]
 
     def whole(self, name: str, number: int) -> Path:
-        """Return the output folder of a run without a fault; a file of the user's lies in it."""
+        """Return the output folder of a run without a fault, with a file of the user in it."""
         if (name, number) not in self._whole:
             answer = self(self.command(name, number))
             assert (answer["code"], answer["err"]) == (0, "")
@@ -77,7 +77,7 @@ class Faults:
         return self._whole[name, number]
 
     def moments(self, name: str) -> Answer:
-        """Return what lies there at each moment of a run over an older one."""
+        """Return which files exist at each moment of a run over an older one."""
         if name not in self._moments:
             self.whole(name, 2)
             self._moments[name] = self(self.command(name, 2), fault="look", start=str(self.whole(name, 1)))
@@ -95,7 +95,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faults]:
 
 @pytest.fixture
 def outputs() -> Callable[[dict[str, str]], tuple[dict[str, str], list[str]]]:
-    """Divide what lies in a place into the files of ``out``, and what no run may leave for good."""
+    """Divide the files of a place into those of ``out`` and those that no run may leave behind."""
 
     def divide(tree: dict[str, str]) -> tuple[dict[str, str], list[str]]:
         litter = [name for name in tree if "faircrowd-" in name]

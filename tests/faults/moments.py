@@ -1,12 +1,12 @@
-"""Run commands in processes of their own that meet a fault at a chosen moment. No test; called by those beside it.
+"""Run commands in separate processes in which a fault happens at a chosen moment. Not a test; used by tests here.
 
-A moment is a call that touches the folder named on the command line: Python announces each by an audit event, before
+A moment is a call that touches the folder given on the command line: Python announces each with an audit event before
 it happens. The libraries are loaded once, and each run is a fork of that process, so that many moments cost little.
-Runs are read from the standard input, one a line, and answered the same way::
+Runs are read from the standard input, one per line, and answered the same way::
 
     {"arguments": ["aggregate", ...], "fault": "kill", "at": 7, "start": "/a/folder/to/copy"}
 
-Faults are ``look`` (keep what lies there at each moment: what a process that is killed then leaves), ``kill``,
+Faults are ``look`` (record which files exist at each moment, as a process killed then would leave), ``kill``,
 ``interrupt``, or the name of an error, from the moment on.
 """
 
@@ -31,7 +31,7 @@ EVENTS += ("exchange", "read")  # ours: Python does not announce what C does
 
 
 def tree(place: Path) -> dict[str, str]:
-    """Return every file below a folder with its hash, and every folder."""
+    """Return every file below a folder with its hash, and every subfolder."""
     found = {}
     for path in sorted(place.rglob("*")):
         name = path.relative_to(place).as_posix()
@@ -40,7 +40,7 @@ def tree(place: Path) -> dict[str, str]:
 
 
 class Moments:
-    """Count the moments of a run, and let the fault happen."""
+    """Count the moments of a run, and cause the fault."""
 
     def __init__(self, place: Path, fault: str | None, at: int, near: str) -> None:
         self.place, self.fault, self.at, self.near = place, fault, at, near
@@ -83,7 +83,7 @@ def _needs_space(event: str, arguments: tuple[Any, ...]) -> bool:
 
 
 def run(place: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """Fork a process that runs a command; return its code, what it printed, and what it left."""
+    """Fork a process that runs a command; return its exit code, its output, and the files it left."""
     if not given.get("keep"):
         for path in place.iterdir():
             shutil.rmtree(path)
@@ -99,8 +99,8 @@ def run(place: Path, given: dict[str, Any]) -> dict[str, Any]:
         for file in (out, err, found):
             file.seek(0)
             texts.append(file.read().decode())
-    said = json.loads(texts[2] or "{}")
-    return {"code": os.waitstatus_to_exitcode(status), "out": texts[0], "err": texts[1], "tree": tree(place), **said}
+    counted = json.loads(texts[2] or "{}")
+    return {"code": os.waitstatus_to_exitcode(status), "out": texts[0], "err": texts[1], "tree": tree(place), **counted}
 
 
 def _child(place: Path, given: dict[str, Any], out: int, err: int, found: int) -> NoReturn:
@@ -128,8 +128,8 @@ def _child(place: Path, given: dict[str, Any], out: int, err: int, found: int) -
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
     sys.stdout.flush()
     sys.stderr.flush()
-    said = {"count": moments.count, "exchange": moments.exchange, "moved": moments.moved, "states": moments.states}
-    os.write(found, json.dumps(said).encode())
+    counted = {"count": moments.count, "exchange": moments.exchange, "moved": moments.moved, "states": moments.states}
+    os.write(found, json.dumps(counted).encode())
     os._exit(code)
 
 
@@ -142,7 +142,7 @@ def _announced(event: str, call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def load(warm_up: list[str]) -> None:
-    """Load what commands load, once for all, and stop the clock: runs are to be compared by their bytes."""
+    """Load what commands load, once, and stop the clock, so that runs can be compared by their bytes."""
     import importlib
     import pkgutil
 

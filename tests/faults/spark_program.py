@@ -1,4 +1,4 @@
-"""The command line, whose labels Spark never has done writing. No test; called by those beside it."""
+"""The command line, with a Spark job that never finishes writing labels. Not a test; used by tests here."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ write = spark_tables.write_parquet
 
 
 def endless(batches: Iterable[Any]) -> Iterator[Any]:
-    """Never yield; on an executor."""
+    """Never yield, on an executor."""
     time.sleep(1e6)
     yield from batches
 

@@ -1,4 +1,4 @@
-"""No space and no right to write: exit code 2, one sentence, the old files whole, and nothing else left."""
+"""No space or no permission to write: exit code 2, one sentence, the old files intact, and nothing else left."""
 
 import errno
 import os
@@ -43,7 +43,7 @@ def test_files_may_not_grow(name: str, faults: Faults, outputs: Outputs) -> None
 
 @pytest.fixture(scope="module")
 def small(faults: Faults) -> Iterator[Callable[[int], None]]:
-    """A file system of a chosen size in the place of the runs."""
+    """A file system of a chosen size, mounted where the runs write."""
 
     def mount(*options: str) -> bool:
         command = ["mount", *options, "-t", "tmpfs", "none", str(faults.place)]

@@ -1,4 +1,4 @@
-"""Rules, evidence, models and checkpoints that were edited, cut, are newer or hostile: refused, quickly and cheaply."""
+"""Rules, evidence, models and checkpoints that are edited, cut, newer or hostile are refused, quickly and cheaply."""
 
 import io
 import json
@@ -65,7 +65,7 @@ def readers(place: Path) -> dict[str, Callable[[], Any]]:
 
 
 def refused(read: Callable[[], Any], most: int = 40_000_000) -> str:
-    """Return the reason; the refusal may take memory of the order of the file, no more."""
+    """Return the reason; the refusal may take no more memory than the order of the file."""
     tracemalloc.start()
     try:
         with pytest.raises(InputError) as caught:
@@ -73,10 +73,10 @@ def refused(read: Callable[[], Any], most: int = 40_000_000) -> str:
         assert tracemalloc.get_traced_memory()[1] < most
     finally:
         tracemalloc.stop()
-    said = str(caught.value)
-    assert len(said) < 700
-    assert "\n" not in said
-    return said
+    message = str(caught.value)
+    assert len(message) < 700
+    assert "\n" not in message
+    return message
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -129,7 +129,7 @@ def test_keys_that_no_rule_has(place: Path) -> None:
 
 
 def npy(shape: Any, kind: str = "<f8", body: bytes = b"") -> bytes:
-    """An array's bytes with any header."""
+    """The bytes of an array with any header."""
     header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape!r}, }}".encode()
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + body
@@ -187,12 +187,12 @@ def test_names_in_an_archive_lead_nowhere(place: Path) -> None:
     with zipfile.ZipFile(path) as file:
         members = {one: file.read(one) for one in file.namelist()}
     packed(path, {**members, "../../escaped.npy": npy((1,), body=bytes(8)), "/escaped.npy": b"x"})
-    assert fc.load_model(place / "run").votes_.n_workers == 8  # what is not asked for is not read
+    assert fc.load_model(place / "run").votes_.n_workers == 8  # other members are not read
     assert not list(place.parent.rglob("escaped*"))
     model = json.loads((place / "run" / "model.json").read_text(encoding="utf-8"))
     model["arrays"]["../../escaped"] = [1]
     (place / "run" / "model.json").write_text(json.dumps(model), encoding="utf-8")
-    fc.load_model(place / "run")  # an array more is read from the archive, never from the disk
+    fc.load_model(place / "run")  # another array is read from the archive, never from the disk
     assert not list(place.parent.rglob("escaped*"))
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: exit code 130, one true sentence, whole files, and nothing else left."""
+"""Ctrl-C at any moment: exit code 130, one true sentence, complete files, and nothing else left."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def test_at_every_stage(name: str, part: str, faults: Faults, outputs: Outputs) 
     if part == "early":
         assert files == old
         assert answer["err"] == "faircrowd: interrupted; no results were written.\n"
-    else:  # what has begun to take its place is let to end
+    else:  # a replacement that has begun is completed
         assert files == new
         assert answer["err"] == f"faircrowd: interrupted; the files in {faults.place / 'out'} were written.\n"
 
@@ -71,7 +71,7 @@ def test_while_it_fits(engine: str, faults: Faults, tmp_path: Path) -> None:
         text=True,
     )
     try:
-        while not (tmp_path / "out" / "checkpoint.npz").exists():  # it is in its rounds
+        while not (tmp_path / "out" / "checkpoint.npz").exists():  # the rounds have begun
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)

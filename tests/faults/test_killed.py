@@ -1,4 +1,4 @@
-"""Killed at any moment: the old files or the new ones, never a mixture; what else is left, the next run removes."""
+"""Killed at any moment: the old files or the new ones, never a mixture; the next run removes what else is left."""
 
 import shutil
 import subprocess
@@ -70,7 +70,7 @@ def test_what_a_kill_leaves_verifies(name: str, faults: Faults) -> None:
 
 
 def test_where_folders_cannot_be_exchanged_files_move_one_by_one(faults: Faults, tmp_path: Path) -> None:
-    """Then a kill may leave a mixture; the evidence, moved last, tells."""
+    """Then a kill may leave a mixture; the evidence, which is moved last, shows it."""
     command, new = faults.command("aggregate", 2), tree(faults.whole("aggregate", 2))
     shutil.copytree(faults.whole("aggregate", 1), tmp_path / "start")
     (tmp_path / "start" / "mine").mkdir()

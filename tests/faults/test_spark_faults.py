@@ -58,7 +58,7 @@ class Place:
         return ["aggregate", str(self.folder / "votes.parquet"), *spark, "--out", str(self.out), *more]
 
     def fault(self, number: signal.Signals) -> tuple[int, str, str]:
-        """Send a signal to a command while Spark writes; return its code and what it printed."""
+        """Send a signal to a command while Spark writes; return its exit code and its output."""
         process = subprocess.Popen(
             [sys.executable, "-W", "ignore", str(Path(__file__).with_name("spark_program.py")), *self.command()],
             env=os.environ | ENVIRONMENT | {"SPARK_CONF_DIR": str(self.folder), "TMPDIR": str(self.tmp)},
@@ -107,7 +107,7 @@ def test_killed_while_spark_writes_and_run_again(
     place: Place, spark: Any, faircrowd: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert place.fault(signal.SIGKILL) == (-9, "", "")
-    while place.running():  # Java sees that it is alone, and ends
+    while place.running():  # Java notices that its parent is gone, and ends
         time.sleep(0.05)
     (litter,) = place.out.glob(".faircrowd-*")
     left = tree(place.out)
@@ -127,13 +127,13 @@ def test_killed_while_spark_writes_and_run_again(
 def test_what_cannot_be_an_output(place: Place, java: None, faircrowd: Command) -> None:
     given = place.folder / "labels.parquet"
     shutil.copy(place.folder / "votes.parquet", given)
-    for out, said in (
+    for out, message in (
         ("s3://bucket/run", "--out s3:/bucket/run is on no disk of this machine"),
         (place.folder, "would overwrite the input"),
         (given, "labels.parquet is a file; name a folder"),
     ):
         code, _, err = faircrowd("aggregate", given, "--engine", "spark", "--out", out)
-        assert (code, said in err, err.count("\n")) == (2, True, 1), err
+        assert (code, message in err, err.count("\n")) == (2, True, 1), err
     assert not Path("s3:").exists()
 
 
@@ -147,8 +147,8 @@ def test_java_that_does_not_start(place: Place, java: None) -> None:
         text=True,
         check=False,
     )
-    said = "faircrowd: Spark did not start: Error occurred during initialization of VM Too small maximum heap\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    message = "faircrowd: Spark did not start: Error occurred during initialization of VM Too small maximum heap\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
     assert (tree(place.out), list(place.tmp.iterdir())) == (place.old, [])
 
 
@@ -167,7 +167,7 @@ def test_spark_cannot_write(place: Place, spark: Any, faircrowd: Command, monkey
 def test_all_appears_by_one_exchange(
     place: Place, spark: Any, faircrowd: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What lies there at a moment is what a process leaves that is killed then."""
+    """The files at a moment are what a process killed at that moment leaves."""
     exchange, states = publish._exchange, list[dict[str, str]]()
 
     def watched(new: Path, place: Path) -> bool:

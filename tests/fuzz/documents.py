@@ -1,4 +1,4 @@
-"""Fuzz what is read back: a rule, a model, the evidence of a run. Each is taken, and then works, or is refused.
+"""Fuzz what is read back: a rule, a model, the evidence of a run. Each is accepted and then works, or is refused.
 
 ``python tests/fuzz/documents.py rule --seconds 60`` (or model, arrays, evidence; rule-edits and model-edits put hostile
 values into a good document, where bytes would only break its JSON).
@@ -36,19 +36,19 @@ EVIDENCE = json.dumps({"kind": "faircrowd.evidence", "schema": 1, "inputs": {"vo
 
 
 def refused(work: Callable[[], Any]) -> Any:
-    """Return what work returns, or None if it is refused in one line."""
+    """Return what work returns, or None if it is refused with a one-line message."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return work()
         except fc.FaircrowdError as error:
-            said = str(error)
-    assert len(said.splitlines()) == 1, said
+            message = str(error)
+    assert len(message.splitlines()) == 1, message
     return None
 
 
 def try_rule(text: str) -> None:
-    """Read a rule; label tasks by it, and write it again."""
+    """Read a rule, label tasks by it, and write it again."""
     read = refused(lambda: FairRule.from_json(text))
     if read is None:
         return
@@ -76,7 +76,7 @@ def evidence(content: bytes) -> None:
 
 
 def edited(content: bytes, document: str | bytes) -> str:
-    """Put hostile values at places of a document that the bytes name."""
+    """Put hostile values into a document, at places chosen by the bytes."""
     source = atheris.FuzzedDataProvider(content)
     root = json.loads(document)
     for _ in range(source.ConsumeIntInRange(1, 3)):

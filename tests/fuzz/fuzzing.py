@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: run a target under atheris for some seconds, from the seeds it names."""
+"""What the scripts of this folder share: run a target under atheris for some seconds, from its seeds."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ __all__ = ["instrumented", "run"]
 
 
 def instrumented() -> AbstractContextManager[None]:
-    """What is imported of faircrowd in the ``with`` block is watched, but for kernels, which numba compiles."""
+    """Watch the modules of faircrowd that are imported in the ``with`` block, except kernels, which numba compiles."""
     source = Path(__file__).parents[2] / "src"
     files = [path for path in source.rglob("*.py") if "import numba" in path.read_text(encoding="utf-8")]
     kernels = [".".join(path.relative_to(source).with_suffix("").parts) for path in files]
@@ -28,8 +28,8 @@ def run(targets: dict[str, Callable[[bytes], None]], seeds: dict[str, Sequence[b
     parser = argparse.ArgumentParser(description="Coverage-guided fuzzing; needs atheris (pip install atheris).")
     parser.add_argument("target", choices=list(targets), help="what to fuzz")
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--corpus", type=Path, help="a folder to keep what was found in; by default none is kept")
-    parser.add_argument("--crash", type=Path, help="run the bytes of this file alone")
+    parser.add_argument("--corpus", type=Path, help="a folder to keep the inputs found; by default they are not kept")
+    parser.add_argument("--crash", type=Path, help="run only the bytes of this file")
     given = parser.parse_args()
     if given.crash is not None:
         targets[given.target](given.crash.read_bytes())

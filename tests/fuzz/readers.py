@@ -1,4 +1,4 @@
-"""Fuzz the readers: bytes of a CSV, JSON lines or Parquet file are votes, or refused in one line.
+"""Fuzz the readers: the bytes of a CSV, JSON lines or Parquet file are votes, or refused with a one-line message.
 
 ``python tests/fuzz/readers.py csv --seconds 60`` (or jsonl, parquet, gzip).
 """
@@ -41,10 +41,10 @@ def reads(ending: str, content: bytes) -> None:
         try:
             table = read_votes(path, on_duplicate="all")
         except FaircrowdError as error:
-            said = str(error)
+            message = str(error)
             table = None
     if table is None:
-        assert len(said.splitlines()) == 1, said
+        assert len(message.splitlines()) == 1, message
         return
     assert table.n_votes + table.report.rows_aside == table.report.rows_read
     assert table.offsets[-1] == table.n_votes

@@ -1,4 +1,4 @@
-"""Small changes of the code, as cosmic-ray makes them, that a good test notices."""
+"""Small changes of the code, made by cosmic-ray, that a good test notices."""
 
 import ast
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from cosmic_ray.plugins import get_operator
 
 __all__ = ["Mutant", "mutants_of"]
 
-# One rival for each operator of arithmetic, two for each comparison: the one that differs where both sides are equal,
-# and the opposite. Cosmic-ray has eleven for each, most of which fail at once.
+# One replacement for each arithmetic operator, two for each comparison: the one that differs where both operands are
+# equal, and the opposite. Cosmic-ray has eleven for each, most of which fail at once.
 _BINARY = (
     *("Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Mul", "Mod_FloorDiv", "Pow_Mul"),
     *("RShift_LShift", "LShift_RShift", "BitOr_BitAnd", "BitAnd_BitOr", "BitXor_BitOr"),
@@ -36,7 +36,7 @@ OPERATORS = (
 
 
 class Mutant(NamedTuple):
-    """One change of one file; none, to see that tests pass, if the operator is empty."""
+    """One change of one file; an empty operator stands for no change, to see that tests pass."""
 
     path: str
     operator: str
@@ -60,7 +60,7 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
-    """Yield all changes of a file, but those of annotations and of how kernels are compiled, which change no result."""
+    """Yield all changes of a file, except in annotations and decorators of kernels, which change no result."""
     code = path.read_text(encoding="utf-8")
     tree, left_out = get_ast(code), _left_out(code)
     for name in OPERATORS:
@@ -72,7 +72,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
 
 
 def _left_out(code: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Return where annotations and the decorators of kernels stand."""
+    """Return the positions of annotations and of the decorators of kernels."""
     found: list[ast.expr | None] = []
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.FunctionDef):
@@ -81,7 +81,7 @@ def _left_out(code: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
         elif isinstance(node, ast.arg | ast.AnnAssign):
             found.append(node.annotation)
     return [
-        # A decorator's place begins at its @.
+        # The position of a decorator begins at its @.
         ((node.lineno, max(0, node.col_offset - 1)), (node.end_lineno or 0, node.end_col_offset or 0))
         for node in found
         if node is not None

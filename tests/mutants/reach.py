@@ -1,4 +1,4 @@
-"""A pytest plugin that notes which lines each test reaches and how long it takes; what takes too long is left out."""
+"""A pytest plugin that records which lines each test reaches and how long it takes; slow tests are left out."""
 
 import json
 import os
@@ -17,21 +17,21 @@ __all__ = ["Reach", "quick_profile"]
 
 
 def quick_profile() -> None:
-    """Let hypothesis stop at the first failing example, without looking for a smaller one."""
+    """Let hypothesis stop at the first failing example, without searching for a smaller one."""
     settings.register_profile("mutants", settings.default, phases=(Phase.explicit, Phase.generate), database=None)
     settings.load_profile("mutants")
 
 
 class Reach:
-    """Note lines and seconds of each test that passes, and write them as JSON at the end.
+    """Record lines and seconds of each test that passes, and write them as JSON at the end.
 
     Parameters
     ----------
     out : Path
     folders : list of str
-        Where the lines lie that are of interest.
+        Where the lines of interest are.
     limit : int
-        Seconds of the processor after which a test is given up.
+        Processor seconds after which a test is given up.
     """
 
     def __init__(self, out: Path, folders: list[str], limit: int) -> None:
@@ -72,7 +72,7 @@ class Reach:
 
 def _too_long(number: int, frame: FrameType | None) -> None:
     while frame is not None:
-        if "coverage" in frame.f_code.co_filename:  # it may hold its lock; come again
+        if "coverage" in frame.f_code.co_filename:  # it may hold its lock; try again
             signal.setitimer(signal.ITIMER_PROF, 0.01)
             return
         frame = frame.f_back

@@ -2,9 +2,9 @@
 
     python tests/mutants/run.py --sample 500 --seed 1
 
-First every test runs once, to know which lines it reaches. A changed line is then tried with the tests that reach it,
-the quickest first, up to a number of seconds. Kernels run as plain Python where one is changed: numba would take it,
-and its compiled callers, from its cache. What was tried is kept in a folder, so that a run can go on.
+First every test runs once, to record which lines it reaches. A changed line is then tried with the tests that reach it,
+the quickest first, up to a number of seconds. If a kernel is changed, all kernels run as plain Python: numba would load
+it, and its compiled callers, from its cache. Outcomes are kept in a folder, so that a run can be resumed.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from mutants import Mutant, mutants_of
 
 FOLDERS = ["src/faircrowd/fair", "src/faircrowd/audit"]
 AT_IMPORT = "tests/test_results.py"
-"""Notices changes of what runs at import, which no test reaches."""
+"""Detects changes of code that runs at import, which no other test reaches."""
 TESTS = [
     AT_IMPORT,
     "tests/fair",
@@ -47,13 +47,13 @@ _NOT_LOADED = 77
 def main() -> None:
     """Run what the command line asks for, and print the outcome."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sample", type=int, default=500, help="how many changes to try; 0: all")
+    parser.add_argument("--sample", type=int, default=500, help="number of changes to try; 0: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--most", type=float, default=40.0, help="seconds of tests for one change")
     parser.add_argument("--only", default="", help="a pattern for the paths of the files to change")
-    parser.add_argument("--tests", nargs="+", default=TESTS, help="which tests, if not all; with a folder of its own")
-    parser.add_argument("--folder", type=Path, default=Path("build/mutants"), help="where to keep what was found")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="which tests, if not all; needs its own --folder")
+    parser.add_argument("--folder", type=Path, default=Path("build/mutants"), help="where to keep the outcomes")
     given = parser.parse_args()
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"):
         os.environ[name] = "1"
@@ -63,7 +63,7 @@ def main() -> None:
         mutant for folder in FOLDERS for path in sorted(Path(folder).rglob("*.py")) for mutant in mutants_of(path)
     ]
     total = len(chosen)
-    random.Random(given.seed).shuffle(chosen)  # noqa: S311 - to choose, not to hide
+    random.Random(given.seed).shuffle(chosen)  # noqa: S311 - no security involved
     chosen = [mutant for mutant in chosen[: given.sample or total] if re.search(given.only, mutant.path)]
     kept = given.folder / "outcomes.jsonl"
     known = _known(kept)
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def _reach(out: Path, tests: list[str], jit: bool) -> dict[str, Any]:
-    """Run every test once in a process of its own, and return what each reached."""
+    """Run every test once in a separate process, and return which lines each reached."""
     if not out.exists():
         print(f"running the tests {'with' if jit else 'without'} compiled kernels", flush=True)
         child = os.fork()
@@ -101,7 +101,7 @@ def _reach(out: Path, tests: list[str], jit: bool) -> dict[str, Any]:
 
 
 def _compiled(mutant: Mutant) -> bool:
-    """Return whether kernels may be compiled: the change is in no kernel, nor in what the kernels of a file share."""
+    """Return whether kernels may be compiled: the change is in no kernel, nor in what kernels of a file share."""
     code = Path(mutant.path).read_text(encoding="utf-8")
     for node in ast.parse(code).body:
         if node.lineno <= mutant.line <= (node.end_lineno or 0) and isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -157,7 +157,7 @@ def _tests_for(mutant: Mutant, reached: dict[str, Any], most: float) -> list[str
 
 
 def _statement(mutant: Mutant) -> tuple[int, int, bool]:
-    """Return the first and last line of the statement, and whether it is one of a function: others run at import."""
+    """Return the first and last line of the statement, and whether it is in a function: others run at import."""
     best: tuple[int, int, bool] = (mutant.line, mutant.line, False)
     size = math.inf
 
@@ -196,7 +196,7 @@ def _try(mutant: Mutant, tests: list[str], jit: bool, limit: float) -> str:
 
 
 def _run(mutant: Mutant, tests: list[str], jit: bool) -> None:
-    """Run tests with the change in place of the file, in a process that ends here."""
+    """Run tests with the changed file, in a process that ends here."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)

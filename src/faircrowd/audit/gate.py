@@ -149,7 +149,7 @@ def _read_labels(labels: ByTask) -> tuple[Vocabulary, Codes, Vocabulary]:
         twice = np.flatnonzero(np.bincount(task) > 1)
         raise InputError(
             f"{twice.size:,} tasks have more than one row of labels: {few(tasks.some(twice[:5]), twice.size)}; "
-            "give one label per task."
+            "a task has one label."
         )
     return tasks.take(task), codes, classes
 

@@ -1,55 +1,80 @@
-"""The law of a count of ones and the tails of a majority: exact, with rates whose sums and products are not rounded."""
+"""The distribution of the number of ones, and the tails of a majority: against all outcomes, scipy and fractions."""
 
 from fractions import Fraction
-from itertools import combinations, product
-from math import prod
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
 
-from faircrowd.audit.majority.growing_crowd import majority_curve
+from audit.majority.outcomes import count_probabilities, exact_count_probabilities
 from faircrowd.audit.majority.poisson_binomial import add_up, as_rates, majority_tails, poisson_binomial, survival
 from faircrowd.errors import OptionError
+
+RATE = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
+
 
 RATES = [0.5, 0.25, 1.0, 0.75]
 
 
-def law_of(rates: list[float]) -> list[Fraction]:
-    """The law of the count by all outcomes, in whole numbers."""
-    law = [Fraction(0)] * (len(rates) + 1)
-    for outcome in product((0, 1), repeat=len(rates)):
-        law[sum(outcome)] += prod(Fraction(p) if y else 1 - Fraction(p) for p, y in zip(rates, outcome, strict=True))
-    return law
-
-
-def cut_law(rates: list[float], least: float) -> dict[int, Fraction]:
-    """The law, its ends below ``least`` cut off after each voter, though never all of it."""
-    law = {0: Fraction(1)}
+def cut_probabilities(rates: list[float], least: float) -> dict[int, Fraction]:
+    """The distribution, with tails below ``least`` cut off after each voter, though never all of it."""
+    found = {0: Fraction(1)}
     for rate in map(Fraction, rates):
-        counts = range(min(law), max(law) + 2)
-        law = {s: law.get(s, Fraction(0)) * (1 - rate) + law.get(s - 1, Fraction(0)) * rate for s in counts}
-        while len(law) > 1 and law[max(law)] < least:
-            del law[max(law)]
-        while len(law) > 1 and law[min(law)] < least:
-            del law[min(law)]
-    return law
+        counts = range(min(found), max(found) + 2)
+        found = {s: found.get(s, Fraction(0)) * (1 - rate) + found.get(s - 1, Fraction(0)) * rate for s in counts}
+        while len(found) > 1 and found[max(found)] < least:
+            del found[max(found)]
+        while len(found) > 1 and found[min(found)] < least:
+            del found[min(found)]
+    return found
+
+
+@given(st.lists(RATE, max_size=9))
+def test_probabilities_are_those_of_all_outcomes(rates: list[float]) -> None:
+    found = poisson_binomial(rates)
+    np.testing.assert_allclose(found, count_probabilities(np.array(rates)), rtol=1e-12, atol=1e-300)
+    assert found.sum() == pytest.approx(1, abs=1e-14)
+
+
+def test_groups_are_columns_and_tails_keep_their_digits() -> None:
+    rates = np.column_stack([np.full(200, 0.01), np.full(200, 0.5)])
+    found = poisson_binomial(rates)
+    assert found.shape == (201, 2)
+    for a, p in enumerate((0.01, 0.5)):
+        np.testing.assert_allclose(found[:, a], binom.pmf(np.arange(201), 200, p), rtol=1e-10, atol=1e-290)
+    np.testing.assert_allclose(survival(rates, 60), binom.sf(59, 200, [0.01, 0.5]), rtol=1e-10)
+    assert survival([0.3, 0.4], 3) == 0
+    assert survival([0.3, 0.4], -1) == pytest.approx(1)
+
+
+def test_cutting_off_the_tails_loses_next_to_nothing() -> None:
+    rates = np.random.default_rng(0).uniform(0.2, 0.7, 3000)
+    cut, full = np.zeros(3001), np.zeros(3001)
+    low, high = add_up(rates, cut, 1e-25)
+    add_up(rates, full, 0.0)
+    assert np.abs(cut - full).sum() < 1e-20
+    assert high - low < 700
+    assert not cut[:low].any()
+    assert not cut[high + 1 :].any()
 
 
 @pytest.mark.parametrize("least", [0.0, 0.03125, 0.0625, 0.1, 0.25, 2.0])
 @pytest.mark.parametrize("rates", [[], [0.5] * 4, RATES, [0.25] * 5, [0.0, 0.0, 0.5], [1.0, 1.0, 0.5], [0.125, 0.875]])
-def test_the_ends_of_a_law_are_cut_as_it_grows(rates: list[float], least: float) -> None:
-    law, want = np.zeros(len(rates) + 2), cut_law(rates, least)
-    assert add_up(np.array(rates), law, least) == (min(want), max(want))
-    assert law.tolist() == [want.get(s, 0) for s in range(law.size)]
+def test_tails_are_cut_off_as_the_distribution_grows(rates: list[float], least: float) -> None:
+    found, want = np.zeros(len(rates) + 2), cut_probabilities(rates, least)
+    assert add_up(np.array(rates), found, least) == (min(want), max(want))
+    assert found.tolist() == [want.get(s, 0) for s in range(found.size)]
 
 
 @pytest.mark.parametrize("n_voters", range(1, 7))
 def test_tails_of_a_majority(n_voters: int) -> None:
     counts = np.arange(n_voters + 1)
     for high in counts:
-        law = np.where(counts <= high, (counts + 1) / 128, 0)
-        want = law[counts * 2 > n_voters].sum(), law[counts * 2 >= n_voters].sum()
-        assert majority_tails(law, n_voters, high) == want
+        found = np.where(counts <= high, (counts + 1) / 128, 0)
+        want = found[counts * 2 > n_voters].sum(), found[counts * 2 >= n_voters].sum()
+        assert majority_tails(found, n_voters, high) == want
 
 
 def test_tails_are_no_more_than_one() -> None:
@@ -60,11 +85,11 @@ def test_tails_are_no_more_than_one() -> None:
 def test_groups_are_columns() -> None:
     both = np.column_stack([RATES, RATES[::-1]])
     both[0, 1] = 0.125
-    law = poisson_binomial(both)
-    assert law.T.tolist() == [law_of(column) for column in both.T.tolist()]
-    assert poisson_binomial(RATES).tolist() == law_of(RATES)
+    found = poisson_binomial(both)
+    assert found.T.tolist() == [exact_count_probabilities(column) for column in both.T.tolist()]
+    assert poisson_binomial(RATES).tolist() == exact_count_probabilities(RATES)
     for least in range(-1, 6):
-        want = [sum(law_of(column)[max(least, 0) :]) for column in both.T.tolist()]
+        want = [sum(exact_count_probabilities(column)[max(least, 0) :]) for column in both.T.tolist()]
         assert survival(both, least).tolist() == want
         assert survival(both[:, 0], least) == want[0]
 
@@ -80,30 +105,3 @@ def test_rates_are_read_or_refused() -> None:
             as_rates(bad)
     with pytest.raises(OptionError, match=r"got shape \(6,\), 0.0, 0.5, 1.0, 1.5, 2.0 and 1 more\."):
         as_rates([0.0, 0.5, 1.0, 1.5, 2.0, 2.5])
-
-
-def test_a_curve_is_the_mean_over_all_crowds() -> None:
-    rates = np.column_stack([RATES, [0.25, 0.5, 0.0, 0.125]])
-    for sizes in (None, [3, 1, 4, 2], [2], 4):
-        curve = majority_curve(rates, sizes)
-        wanted = [1, 2, 3, 4] if sizes is None else np.atleast_1d(sizes).tolist()
-        assert curve.sizes.tolist() == wanted
-        for j, size in enumerate(wanted):
-            for a in (0, 1):
-                laws = [law_of([*crowd]) for crowd in combinations(rates[:, a].tolist(), size)]
-                strict, loose = (
-                    float(sum(sum(p for s, p in enumerate(law) if 2 * s >= size + more) for law in laws) / len(laws))
-                    for more in (1, 0)
-                )
-                np.testing.assert_allclose((curve.strict[j, a], curve.loose[j, a]), (strict, loose), atol=1e-15)
-        np.testing.assert_array_equal(curve.gap_strict, abs(curve.strict[:, 0] - curve.strict[:, 1]))
-        np.testing.assert_array_equal(curve.gap_loose, abs(curve.loose[:, 0] - curve.loose[:, 1]))
-        assert curve.mean_gap == (0.25 + 0.25 + 1 + 0.625) / 4
-
-
-def test_sizes_of_a_curve() -> None:
-    assert majority_curve([[0.5, 0.25]] * 27).sizes.tolist() == list(range(1, 26))
-    with pytest.raises(OptionError, match="sizes has 3, but there are only 2 workers"):
-        majority_curve([[0.5, 0.25]] * 2, [1, 3])
-    with pytest.raises(OptionError, match="sizes"):
-        majority_curve([[0.5, 0.25]] * 2, [0])

@@ -1,4 +1,4 @@
-"""The frame a row a group: rates, errors and their counts."""
+"""The frame with one row per group: rates, errors and their counts."""
 
 import math
 from typing import Any
@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faircrowd.audit import by_group, equal_opportunity_difference
+from faircrowd.audit.metrics.by_group import column_values, style_of
 from faircrowd.errors import DataWarning, InputError
+from faircrowd.votes import Vocabulary
 from strategies import examples
 
 ROW = st.tuples(
@@ -124,3 +126,33 @@ def test_strata_are_checked() -> None:
     label = pd.Series([0, 1], index=["t", "u"])
     with pytest.warns(DataWarning, match="y_pred and control_features have the same index in another order"):
         by_group(label, sensitive_features=["a", "b"], control_features=label[::-1])
+
+
+def test_kinds_of_frames_and_of_values() -> None:
+    for inputs, kind in (
+        ([1, pd.Series([1])], pd.DataFrame),
+        ([pl.Series([1]), pd.Series([1])], pl.DataFrame),
+        ([None, pa.chunked_array([[1]])], pa.Table),
+        ([[1], None], pd.DataFrame),
+    ):
+        assert isinstance(style_of(*inputs).columns({"x": [1]}), kind)
+    assert column_values(Vocabulary.of(["a", "b"])) == ["a", "b"]
+    assert column_values(Vocabulary.of([3, 4]), np.array([1, 0, 1])) == [4, 3, 4]
+    frame = by_group([1, 0, 0], sensitive_features=list("aab"), y_true=[1, 1, 0], sample_weight=[1, 2, 4])
+    np.testing.assert_equal(
+        frame.to_dict("list"),
+        {
+            "group": ["a", "b"],
+            "count": [2, 1],
+            "weight": [3.0, 4.0],
+            "rate_0": [2 / 3, 1.0],
+            "rate_1": [1 / 3, 0.0],
+            "known": [2, 1],
+            "unknown": [0, 0],
+            "accuracy": [1 / 3, 1.0],
+            "positives": [2, 0],
+            "tpr": [1 / 3, np.nan],
+            "negatives": [0, 1],
+            "fpr": [np.nan, 0.0],
+        },
+    )

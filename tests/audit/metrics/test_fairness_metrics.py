@@ -1,4 +1,4 @@
-"""Metrics between groups: equal to fairlearn's on binary labels, and the laws of their forms for any labels."""
+"""Metrics between groups: equal to fairlearn's on binary labels, and the properties of their forms for any labels."""
 
 import importlib
 import math
@@ -30,7 +30,7 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def fairlearn() -> ModuleType:
-    """The real package; where CI is set its absence is a failure, not a skip."""
+    """The real package; if CI is set, its absence is a failure, not a skip."""
     if os.environ.get("CI"):
         return importlib.import_module("fairlearn.metrics")
     return pytest.importorskip("fairlearn.metrics")
@@ -38,7 +38,7 @@ def fairlearn() -> ModuleType:
 
 def value(home: Any, name: str, *given: Any, **options: Any) -> float:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of rates without rows
+        warnings.simplefilter("ignore")  # about rates without rows
         return float(getattr(home, name)(*given, **options))
 
 
@@ -102,7 +102,7 @@ def test_two_labels_of_which_one_is_1_are_binary(fairlearn: ModuleType) -> None:
         )
 
 
-# The forms for any labels, against their definitions written out.
+# Labels that are not binary, against the definitions written out.
 
 
 def is_binary(labels: set[Any]) -> bool:
@@ -142,7 +142,7 @@ def test_any_labels_follow_the_definitions(method: str, rows: pd.DataFrame, agg:
         "equal_opportunity": [(k, k) for k in pool],
         "equalized_odds": [(j, k) for j in pool for k in pool],
     }
-    if is_binary(labels):  # which parity goes by
+    if is_binary(labels):  # as parity sees them
         del cells["demographic_parity"]
     for kind, wanted in cells.items():
         options: dict[str, Any] = {"sensitive_features": rows["a"], "method": method, "sample_weight": rows["weight"]}
@@ -199,7 +199,7 @@ def test_one_group_has_no_gap() -> None:
             assert found == (0.0 if name.endswith("difference") else 1.0)
 
 
-# What is taken, and what is refused.
+# What is accepted, and what is refused.
 
 KINDS = {
     "list": list,
@@ -221,7 +221,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("labels", [(0, 1), ("no", "yes"), (False, True), ("x", "yes", "z")])
-def test_any_kind_of_column_is_taken(kind: str, labels: tuple[Any, ...]) -> None:
+def test_any_kind_of_column_is_accepted(kind: str, labels: tuple[Any, ...]) -> None:
     rng = np.random.default_rng(0)
     y_true, y_pred = ([labels[k] for k in rng.integers(0, len(labels), 60)] for _ in range(2))
     group = [f"g{a}" for a in rng.integers(0, 3, 60)]
@@ -259,7 +259,7 @@ def test_labels_and_truths_of_different_types_are_one_set_of_classes(truth: Any)
     ids=["array", "pandas", "polars", "dict", "tuples"],
 )
 def test_several_features_are_intersected(features: Any) -> None:
-    # Each feature alone has equal rates; their intersections have not.
+    # Each feature alone has equal rates; their intersections do not.
     assert audit.demographic_parity_difference(None, [1, 0, 0, 1], sensitive_features=features) == 1.0
     assert audit.demographic_parity_difference(None, [1, 0, 0, 1], sensitive_features=list("llrr")) == 0.0
     names = audit.by_group(np.array([1, 0, 0, 1]), sensitive_features=features)["group"]
@@ -275,19 +275,19 @@ def test_three_features_are_intersected() -> None:
     assert found == pytest.approx(rates.max() - rates.min(), abs=1e-15)
 
 
-def test_rows_go_by_position_and_an_index_in_another_order_is_said() -> None:
+def test_rows_are_matched_by_position_and_an_index_in_another_order_gives_a_warning() -> None:
     label = pd.Series([1, 1, 0, 0], index=list("wxyz"))
     moved = pd.Series(["a", "b", "a", "b"], index=list("zxyw"))
     with pytest.warns(DataWarning, match="same index in another order"):
         assert audit.demographic_parity_difference(None, label, sensitive_features=moved) == 0.0
     levels = pd.MultiIndex.from_product([[0, 1], [2, 3]])
-    for index in (range(4), levels):  # another index altogether: nothing to say
+    for index in (range(4), levels):  # a different index: no warning
         others = moved.set_axis(index)
         assert audit.demographic_parity_difference(None, label, sensitive_features=others) == 0.0
         assert audit.demographic_parity_difference(None, others, sensitive_features=label) == 0.0
 
 
-def test_a_group_without_positives_is_said() -> None:
+def test_a_group_without_positives_gives_a_warning() -> None:
     group = ["a", "a", "b", "b"]
     with pytest.warns(DataWarning, match="Group 'b' has no row of true label 1; its rate counts as 0, as in fairlearn"):
         assert audit.equal_opportunity_difference([1, 0, 0, 0], [1, 0, 0, 0], sensitive_features=group) == 1.0

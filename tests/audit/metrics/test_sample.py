@@ -1,4 +1,4 @@
-"""Columns as codes: what is taken for what, what is refused and in which words, and rows that are counted."""
+"""Columns as codes: which values are equal, what is refused and with which message, and how rows are counted."""
 
 import re
 import warnings
@@ -11,9 +11,6 @@ import pyarrow as pa
 import pytest
 
 from faircrowd._checks import LARGEST
-from faircrowd.audit import by_group, equal_opportunity_difference, equalized_odds_difference
-from faircrowd.audit.metrics.by_group import column_values, style_of
-from faircrowd.audit.metrics.group_rates import Shares, differences, divide, ratios
 from faircrowd.audit.metrics.sample import (
     _positive,
     _shared,
@@ -63,12 +60,12 @@ def test_labels_are_coded(values: Any, codes: list[int], classes: list[Any]) -> 
         (pd.DataFrame({"a": [1], "b": [2]}), "got 2 columns"),
     ],
 )
-def test_labels_that_are_none(values: Any, message: str) -> None:
+def test_labels_that_are_refused(values: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_labels(values, "y")
 
 
-def test_truths_may_lack() -> None:
+def test_true_labels_may_be_missing() -> None:
     assert coded(read_labels(["a", None], "y", allow_missing=True)) == ([0, -1], ["a"])
 
 
@@ -85,7 +82,7 @@ def test_several_features_are_pairs(features: Any) -> None:
     assert coded(read_features(features, "groups", 3)) == ([2, 0, 1], [("a", 2), ("b", 1), ("b", 2)])
 
 
-def test_features_that_are_none() -> None:
+def test_features_that_are_refused() -> None:
     assert coded(read_features(["b", "a"], "groups", 2)) == ([1, 0], ["a", "b"])
     assert coded(read_features({"x": ["b", "a"]}, "groups", 2)) == ([1, 0], ["a", "b"])
     with pytest.raises(InputError, match=r"groups\['x'\] must be one column with one value per row; got 5"):
@@ -121,12 +118,12 @@ def test_weights() -> None:
         read_weights([1], 2)
 
 
-def test_an_index_in_another_order_is_said() -> None:
+def test_an_index_in_another_order_gives_a_warning() -> None:
     given = pd.Series([1, 0, 1], index=list("xyz"))
-    with pytest.warns(DataWarning, match="y_pred and truth have the same index in another order") as said:
+    with pytest.warns(DataWarning, match="y_pred and truth have the same index in another order") as warned:
         warn_of_order(given, plain=[1, 2, 3], same=given, other=given.set_axis(list("xyw")), truth=given[::-1])
-    assert "bring truth into the order of y_pred with .loc[y_pred.index]" in str(said[0].message)
-    assert len(said) == 1
+    assert "bring truth into the order of y_pred with .loc[y_pred.index]" in str(warned[0].message)
+    assert len(warned) == 1
     twice = given.set_axis(list("xxy"))
     levels = given.set_axis(pd.MultiIndex.from_tuples([("x", 1), ("y", 1), ("z", 1)]))
     with warnings.catch_warnings():
@@ -178,59 +175,3 @@ def test_a_sample_is_read() -> None:
         read_sample(["b", "a"], ["x", "y"], y_true=["c", None])
     with pytest.raises(InputError, match="All rows of group 'y' have weight 0; leave them out"):
         read_sample(["b", "a", "a"], ["x", "y", "y"], sample_weight=[1, 0, 0])
-
-
-def test_differences_and_ratios_of_rates() -> None:
-    part, whole = np.array([[1.0, 0.0, 2.0], [3.0, 0.0, 0.0]]), np.array([[4.0, 4.0, 2.0], [4.0, 4.0, 0.0]])
-    assert divide(part, whole, 9.0).tolist() == [[0.25, 0, 1], [0.75, 0, 9]]
-    named, binary = Shares(part, whole, False), Shares(part, whole, True)
-    np.testing.assert_array_equal(named.by_group(), [[0.25, 0, 1], [0.75, 0, np.nan]])
-    np.testing.assert_array_equal(binary.by_group(), [[0.25, 0, 1], [0.75, 0, 0]])
-    assert named.overall().tolist() == [0.5, 0, 1]
-    assert differences(named, "between_groups").tolist() == [0.5, 0, 0]
-    assert differences(binary, "between_groups").tolist() == [0.5, 0, 1]
-    assert differences(named, "to_overall").tolist() == [0.25, 0, 0]
-    np.testing.assert_array_equal(ratios(named, "between_groups"), [1 / 3, np.nan, 1])
-    np.testing.assert_array_equal(ratios(binary, "between_groups"), [1 / 3, np.nan, 0])
-    np.testing.assert_array_equal(ratios(named, "to_overall"), [0.5, np.nan, 1])
-    assert Shares(np.zeros((2, 1)), np.zeros((2, 1)), False).overall().tolist() == [0]
-
-
-def test_groups_without_rows_of_a_true_class_are_counted() -> None:
-    truth, group = ["y", "n", "m", "n", "n"], ["a", "a", "a", "b", "c"]
-    words = r"Group 'b' has no row of true label 'm' \(and 3 more such pairs\); its rate is left out"
-    with pytest.warns(DataWarning, match=words):
-        assert equal_opportunity_difference(truth, truth, sensitive_features=group) == 0
-    with pytest.warns(DataWarning, match="Group 'b' has no row of true label 1; its rate counts as 0, as in fairlearn"):
-        assert equalized_odds_difference([1, 0, 0], [1, 0, 0], sensitive_features=["a", "a", "b"]) == 1
-    assert equalized_odds_difference([1, 1], [1, 1], sensitive_features=["a", "b"]) == 0
-
-
-def test_kinds_of_frames_and_of_values() -> None:
-    for given, kind in (
-        ([1, pd.Series([1])], pd.DataFrame),
-        ([pl.Series([1]), pd.Series([1])], pl.DataFrame),
-        ([None, pa.chunked_array([[1]])], pa.Table),
-        ([[1], None], pd.DataFrame),
-    ):
-        assert isinstance(style_of(*given).columns({"x": [1]}), kind)
-    assert column_values(Vocabulary.of(["a", "b"])) == ["a", "b"]
-    assert column_values(Vocabulary.of([3, 4]), np.array([1, 0, 1])) == [4, 3, 4]
-    frame = by_group([1, 0, 0], sensitive_features=list("aab"), y_true=[1, 1, 0], sample_weight=[1, 2, 4])
-    np.testing.assert_equal(
-        frame.to_dict("list"),
-        {
-            "group": ["a", "b"],
-            "count": [2, 1],
-            "weight": [3.0, 4.0],
-            "rate_0": [2 / 3, 1.0],
-            "rate_1": [1 / 3, 0.0],
-            "known": [2, 1],
-            "unknown": [0, 0],
-            "accuracy": [1 / 3, 1.0],
-            "positives": [2, 0],
-            "tpr": [1 / 3, np.nan],
-            "negatives": [0, 1],
-            "fpr": [np.nan, 0.0],
-        },
-    )

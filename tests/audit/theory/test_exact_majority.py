@@ -1,4 +1,4 @@
-"""The exact majority of many classes: against every outcome, the two-class law, and draws."""
+"""The exact majority of many classes: against every outcome, the two-class distribution, and draws."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from strategies import examples
 
 
 def every_outcome(rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The law of the winner by all outcomes, ties to the first and to the last class."""
+    """The probability that each class wins by all outcomes, ties to the first and to the last class."""
     n_voters, n_classes = rates.shape
     first, last = np.zeros(n_classes), np.zeros(n_classes)
     for outcome in itertools.product(range(n_classes), repeat=n_voters):
@@ -39,7 +39,7 @@ def test_majority_is_that_of_all_outcomes(n_voters: int, n_classes: int, seed: i
 
 
 @pytest.mark.parametrize("n_voters", [1, 2, 9, 40])
-def test_two_classes_are_the_poisson_binomial_law(n_voters: int) -> None:
+def test_two_classes_follow_the_poisson_binomial_distribution(n_voters: int) -> None:
     ones = np.random.default_rng(n_voters).random((n_voters, 3))
     found, known = exact_majority(np.stack([1 - ones, ones], axis=2)), majority_rates(ones)
     np.testing.assert_allclose(found.first[:, 1], known.strict, atol=1e-14)
@@ -52,9 +52,9 @@ def test_given_the_truth_it_is_a_mixture() -> None:
     priors = rng.dirichlet(np.ones(3), 2)
     found = exact_majority_given_truth(errors, priors)
     for a in range(2):
-        laws = [every_outcome(errors[:, a, :, k]) for k in range(3)]
-        np.testing.assert_allclose(found.first[a], sum(w * law[0] for w, law in zip(priors[a], laws, strict=True)))
-        np.testing.assert_allclose(found.last[a], sum(w * law[1] for w, law in zip(priors[a], laws, strict=True)))
+        wins = [every_outcome(errors[:, a, :, k]) for k in range(3)]
+        np.testing.assert_allclose(found.first[a], sum(w * win[0] for w, win in zip(priors[a], wins, strict=True)))
+        np.testing.assert_allclose(found.last[a], sum(w * win[1] for w, win in zip(priors[a], wins, strict=True)))
 
 
 def test_majority_of_drawn_votes() -> None:
@@ -68,7 +68,7 @@ def test_majority_of_drawn_votes() -> None:
     np.testing.assert_allclose(np.bincount(last, minlength=4) / n_tasks, found.last[0], atol=0.008)
 
 
-def test_what_is_too_large_or_no_law_is_refused() -> None:
+def test_what_is_too_large_or_not_a_distribution_is_refused() -> None:
     with pytest.raises(OptionError, match=r"100 voters in 6 classes takes about 1e\+13 steps, and 1e\+09 are allowed"):
         exact_majority(np.full((100, 2, 6), 1 / 6))
     with pytest.raises(OptionError, match="sum to one"):

@@ -17,19 +17,19 @@ SKILLS = st.lists(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.01, 0.
 
 
 def random_matrices(rng: np.random.Generator, n_workers: int, n_classes: int) -> np.ndarray:
-    """Matrices of workers who are more often right than not, some of them nearly sure."""
+    """Matrices of workers who are more often right than not, some of them nearly certain."""
     errors = rng.dirichlet(np.full(n_classes, 0.5), (n_workers, n_classes)).transpose(0, 2, 1)
     lean = rng.uniform(0, 2)
     return (errors + lean * np.eye(n_classes)) / (1 + lean)
 
 
 def majority_error(skills: np.ndarray) -> float:
-    """The probability of at most half right votes: an error, whichever way ties go."""
+    """The probability of at most half right votes: an error, however ties are broken."""
     return float(poisson_binomial(skills)[: skills.size // 2 + 1].sum())
 
 
 def bayes_error(errors: np.ndarray, priors: np.ndarray) -> float:
-    """The least error there is, by all outcomes."""
+    """The smallest possible error, by all outcomes."""
     n_workers, n_classes, _ = errors.shape
     kept = 0.0
     for outcome in itertools.product(range(n_classes), repeat=n_workers):
@@ -85,8 +85,8 @@ def test_errors_are_within_their_bounds_in_many_classes(n_classes: int) -> None:
         priors = rng.dirichlet(np.ones(n_classes))
         assert bayes_error(errors, priors) <= error_bound(errors, vote="bayes") + 1e-12
         for k, ties in itertools.product(range(n_classes), ("first", "last")):
-            law = exact_majority_given_truth(errors[:, None], np.eye(n_classes)[[k]])
-            assert 1 - getattr(law, ties)[0, k] <= error_bound(errors, vote="majority") + 1e-12
+            exact = exact_majority_given_truth(errors[:, None], np.eye(n_classes)[[k]])
+            assert 1 - getattr(exact, ties)[0, k] <= error_bound(errors, vote="majority") + 1e-12
 
 
 def test_errors_of_drawn_votes_are_within_their_bounds() -> None:
@@ -99,7 +99,7 @@ def test_errors_of_drawn_votes_are_within_their_bounds() -> None:
         assert 0.005 < errors.mean() <= error_bound(skills, vote=vote)
 
 
-def test_the_exponent_is_the_rate_at_which_the_error_falls() -> None:
+def test_the_exponent_is_the_rate_at_which_the_error_decreases() -> None:
     exponent = majority_exponent([0.7])
     errors = [majority_error(np.full(n, 0.7)) for n in (201, 401)]
     assert -math.log(errors[1] / errors[0]) / 200 == pytest.approx(exponent, rel=0.05)
@@ -124,7 +124,7 @@ def test_exponents_at_the_edges() -> None:
 
 
 @pytest.mark.parametrize("bad", [[], [1.2], [[0.5, 0.5]], [[[0.5, 0.5], [0.6, 0.5]]], "skills", [[["a"]]]])
-def test_what_is_no_crowd_is_refused(bad: object) -> None:
+def test_crowds_that_are_refused(bad: object) -> None:
     with pytest.raises(OptionError):
         majority_exponent(bad)
     with pytest.raises(OptionError, match="vote='mode' is not known"):

@@ -1,19 +1,21 @@
-"""What workers do to the gap and to labels, tables of small counts, and agreement: against plain counting."""
+"""The influence of workers on the gap and on labels: against leaving them out and counting again."""
 
 from collections import Counter
 from fractions import Fraction
 from itertools import product
-from math import comb
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import faircrowd as fc
-from faircrowd.audit.agreement import krippendorff_alpha
+from audit.workers.crowds import random_crowd, read_crowd
 from faircrowd.audit.workers.influence import Influence, _share_out, worker_influence
-from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_tests
+from faircrowd.errors import OptionError
 from faircrowd.votes import VoteTable
+from strategies import examples
 
 Row = tuple[int, int, int]
 
@@ -37,7 +39,7 @@ def gap_of_rows(rows: list[Row], group: list[int], ties: str) -> float:
 
 
 def small(seed: int) -> tuple[list[Row], list[int], VoteTable]:
-    """Eight tasks, four workers, three classes, two groups; workers may vote again on a task."""
+    """Eight tasks, four workers, three classes, two groups; workers may vote on a task repeatedly."""
     rng = np.random.default_rng(seed)
     group = [0, 1, *rng.integers(0, 2, 6).tolist()]
     rows = [(t, int(w), int(rng.integers(3))) for t in range(8) for w in rng.integers(0, 4, rng.integers(1, 7))]
@@ -79,7 +81,7 @@ def test_workers_are_ranked_by_what_they_add() -> None:
 
 @pytest.mark.parametrize("counts", list(product(range(3), repeat=3)))
 def test_a_task_is_shared_out_to_the_most_votes(counts: tuple[int, ...]) -> None:
-    votes = np.array([*counts, 7])  # nobody asked for the last
+    votes = np.array([*counts, 7])  # the last class is not asked for
     order = np.array([1, 2, 0])
     for rule, ties in enumerate(("split", "first", "last")):
         mass = np.full(4, 5, dtype=np.int64)
@@ -92,53 +94,49 @@ def test_a_task_is_shared_out_to_the_most_votes(counts: tuple[int, ...]) -> None
         assert mass.tolist() == [*(share.get(k, 0) * whole for k in range(3)), 5]
 
 
-def test_small_tables_are_tested_exactly() -> None:
-    tables = [
-        (x, n, y, m) for n, m in [*product(range(5), repeat=2), (9, 4)] for x in range(n + 1) for y in range(m + 1)
-    ]
-    found = fisher_tests(*np.array(tables).T)
-    for i, (x, n, y, m) in enumerate(tables):
-        law = {z: comb(n, z) * comb(m, x + y - z) for z in range(n + 1) if 0 <= x + y - z <= m}
-        whole = comb(n + m, x + y)
-        p_values = {z: sum(p for p in law.values() if p <= law[z]) / whole for z in law}
-        assert found.p_value[i] == pytest.approx(p_values[x], rel=1e-12)
-        assert found.least[i] == pytest.approx(min(p_values.values()), rel=1e-12)
-        assert max(found.p_value[i], found.least[i]) <= 1
+def majority_gap(frame: pd.DataFrame, ties: str) -> float:
+    tasks, task = np.unique(frame["task"], return_inverse=True)
+    counts, group = np.zeros((tasks.size, frame["label"].max() + 1)), np.empty(tasks.size)
+    np.add.at(counts, (task, frame["label"]), 1)
+    group[task] = frame["group"]
+    highest = counts == counts.max(axis=1, keepdims=True)
+    mass = highest / highest.sum(axis=1, keepdims=True)
+    if ties != "split":
+        winner = highest.argmax(axis=1) if ties == "first" else counts.shape[1] - 1 - highest[:, ::-1].argmax(axis=1)
+        mass = np.eye(counts.shape[1])[winner]
+    rates = np.array([mass[group == a].mean(axis=0) for a in np.unique(group)])
+    return float(np.ptp(rates, axis=0).max()) if len(rates) > 1 else np.nan
 
 
-def test_large_tables_neither_overflow_nor_vanish() -> None:
-    n = 1200  # the most likely outcome is more than 1e700 times as likely as the rarest
-    for x in (0, 500, 600, 610, n):
-        found = fisher_tests(x, n, n - x, n)
-        law = [comb(n, z) ** 2 for z in range(n + 1)]
-        want = Fraction(sum(p for p in law if p <= law[x]), comb(2 * n, n))
-        assert float(found.p_value) == pytest.approx(float(want), rel=1e-9, abs=1e-300)
-        assert float(found.least) == 0
+@pytest.mark.filterwarnings("ignore::faircrowd.errors.DataWarning")
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(2, 3), st.booleans())
+@settings(max_examples=examples(25))
+def test_influence_is_that_of_leaving_workers_out(seed: int, n_classes: int, n_groups: int, repeats: bool) -> None:
+    frame = random_crowd(seed, 8, 4, n_classes, n_groups, repeats)
+    votes = read_crowd(frame)
+    for ties in ("split", "first", "last"):
+        found = worker_influence(votes, ties=ties)
+        assert found.gap == pytest.approx(majority_gap(frame, ties), abs=1e-12)
+        for code, worker in enumerate(votes.workers.to_list()):
+            rest = frame[frame["worker"] != worker]
+            want = np.nan if rest.empty else majority_gap(rest, ties)
+            np.testing.assert_allclose(found.without[code], want, atol=1e-12)
+            np.testing.assert_allclose(found.influence[code], found.gap - want, atol=1e-12)
 
 
-def test_shapes_of_tests_are_those_of_the_input() -> None:
-    found = fisher_tests([[1, 2], [3, 4]], 5, 2, [[6], [7]])
-    for i, j in product(range(2), repeat=2):
-        assert found.p_value[i, j] == fisher_tests(1 + 2 * i + j, 5, 2, 6 + i).p_value
-    assert benjamini_hochberg([np.nan, np.nan]).shape == (2,)
-    assert np.isnan(benjamini_hochberg([np.nan])).all()
-    assert benjamini_hochberg([0.02, 0.01, 0.9]).tolist() == [0.03, 0.03, 0.9]
-
-
-def test_agreement_by_hand() -> None:
-    rows = [
-        *((0, w, k) for w, k in enumerate("aab")),
-        *((1, w, k) for w, k in enumerate("bb")),
-        (2, 0, "a"),
-        (3, 0, "b"),
-    ]
-    rows += [*((4, w, k) for w, k in enumerate("abcb"))]
-    frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
-    found = krippendorff_alpha(fc.read_votes(frame, sensitive_features=dict(enumerate("xxyxy"))))
-    # Pairs that differ, over one less than the votes: 4 / 2, 0 / 1, and 10 / 3; by chance, of 3 a, 5 b and 1 c.
-    assert found.alpha == pytest.approx(1 - (2 + 10 / 3) * 8 / (3 * 6 + 5 * 4 + 1 * 8), abs=1e-15)
-    np.testing.assert_allclose(found.by_group, [1 - 2 * 4 / (2 * 3 * 2), 1 - 10 / 3 * 3 / (3 + 4 + 3)], atol=1e-15)
-    assert (found.tasks.tolist(), found.votes.tolist(), found.single) == ([2, 1], [5, 4], 2)
-    alone = krippendorff_alpha(fc.read_votes(frame))
-    assert alone.alpha == found.alpha
-    assert (alone.by_group.size, alone.groups, alone.tasks.tolist(), alone.votes.tolist()) == (0, None, [3], [9])
+def test_influence_by_hand() -> None:
+    # Worker 0 decides task a alone, and is half of the tie on task b.
+    frame = pd.DataFrame(
+        [("a", 0, 1, 0), ("b", 0, 0, 1), ("b", 1, 1, 1), ("c", 1, 0, 0), ("d", 1, 0, 1)],
+        columns=["task", "worker", "label", "group"],
+    )
+    found = worker_influence(read_crowd(frame))
+    assert found.gap == 0.25  # rates of class 1: a=1, c=0 against b=1/2, d=0
+    np.testing.assert_allclose(found.without, [0.5, 1.0])  # c=0 against b=1, d=0; a=1 against b=0
+    assert found.changed.tolist() == [2, 3]
+    assert found.ranking.tolist() == [0, 1]
+    first = worker_influence(read_crowd(frame), ties="first")
+    assert first.gap == 0.5
+    assert first.changed.tolist() == [2, 2]  # task b is 0 with and without worker 1
+    with pytest.raises(OptionError, match="ties"):
+        worker_influence(read_crowd(frame), ties="coin")

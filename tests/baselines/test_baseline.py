@@ -1,4 +1,4 @@
-"""What holds of every baseline: parameters, frames, order of rows, bad input, and never better than the exact rule."""
+"""Properties of every baseline: parameters, frames, order of rows, bad input, and never above the exact optimum."""
 
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
@@ -28,7 +28,7 @@ every = pytest.mark.parametrize("make", MAKERS.values(), ids=list(MAKERS))
 @every
 @pytest.mark.parametrize("epsilon", [0.01, 0.1])
 @pytest.mark.filterwarnings("ignore::faircrowd.errors.ConvergenceWarning")
-def test_never_more_accurate_than_the_exact_rule_at_the_same_gap(make, epsilon) -> None:
+def test_expected_accuracy_is_never_above_that_of_the_exact_rule_at_the_same_gap(make, epsilon) -> None:
     for seed in range(3):
         crowd = simulated(400, seed=seed)
         outcome = make(epsilon=epsilon).fit(crowd.votes, sensitive_features=crowd.groups).outcome_

@@ -1,13 +1,68 @@
-"""What a plan says, sentence by sentence, and the borders of its answer."""
+"""The answer of a plan: sentence by sentence, at its borders, and for crowds that never converge."""
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+from audit.planner.plans import ONES, check_answer
 from faircrowd.audit.planner.crowd_plan import CrowdPlan, _obstacle, plan_crowd
 from faircrowd.audit.planner.plan_curve import PlanCurve
 from faircrowd.audit.planner.worker_pool import Pool
+
+
+@pytest.mark.parametrize(
+    ("skills", "vote", "sentence"),
+    [
+        (
+            {"a": 0.8, "b": 0.5},
+            "majority",
+            "in group b workers are right with a mean probability of 0.5, not above 1/2",
+        ),
+        ({"a": [0.9, 0.2, 0.1], "b": [0.8, 0.8, 0.8]}, "majority", "in group a .* of 0.4, not above"),
+        ([[[0.9, 0.4], [0.9, 0.8]]], "majority", "in group 0 .* of 0.4 where the truth is 1, not above"),
+        ({"a": 0.5, "b": 0.9}, "bayes", "in group a all votes are coins"),
+        ([[[0.9, 0.8], [0.7, 0.3]]], "bayes", "in group 1 all votes are coins"),
+    ],
+)
+def test_never_with_this_crowd(skills: object, vote: str, sentence: str) -> None:
+    for priors in (ONES, None):
+        plan = plan_crowd(skills, priors=priors, delta=0.01, vote=vote)
+        assert (plan.status, plan.votes, plan.fewest) == ("never", None, None)
+        assert re.match(f"Never, with this crowd: {sentence}", str(plan))
+        check_answer(plan)
+
+
+def test_a_crowd_that_is_wrong_in_all_groups_is_not_enough() -> None:
+    plan = plan_crowd([0.3, 0.3], priors=ONES, delta=0.01)
+    assert plan.curve.distance[-1] < 1e-3  # reversed labels have the truth's gap
+    assert plan.status == "never"
+    assert str(plan).endswith("however many vote; the gaps come close all the same.")
+    mirrored = [plan_crowd([p, p], priors=ONES, delta=0.01, vote="bayes") for p in (0.3, 0.7)]
+    assert mirrored[0].votes == mirrored[1].votes == 24  # known errors cost nothing
+
+
+def test_skills_in_a_class_that_a_group_does_not_have_do_not_matter() -> None:
+    right = [[[0.9, 0.1], [0.9, 0.8]]] * 9  # group 0 has no ones to be wrong about
+    assert plan_crowd(right, priors=[0.0, 0.4], delta=0.02).status == "enough"
+    assert plan_crowd(right, priors=[0.1, 0.4], delta=0.02).status == "never"
+
+
+def test_a_pool_or_a_limit_that_ends_too_soon() -> None:
+    pool = plan_crowd([[0.6, 0.65], [0.7, 0.6], [0.55, 0.6]], priors=ONES, delta=0.01)
+    assert pool.status == "not enough"
+    assert str(pool).startswith("Not with these 3 workers on every task: the majority's gap is then off by 0.")
+    limit = plan_crowd([0.52, 0.53], priors=ONES, delta=0.01)
+    assert str(limit).startswith("Not with 201 votes a task: the majority's gap is then off by 0.")
+    assert plan_crowd([0.52, 0.53], priors=ONES, delta=0.01, most=5001).votes > 201
+    bound = plan_crowd([[0.6, 0.65], [0.7, 0.6]], priors=ONES, delta=0.01, vote="bayes")
+    assert "is then off by up to 0." in str(bound)
+    ends_even = plan_crowd([[0.8, 0.7]] * 5, priors=[0.6, 0.4], delta=0.02)
+    assert (ends_even.votes, ends_even.fewest) == (None, 4)
+    assert str(ends_even).endswith("4 votes would do, but not every larger number.")
+    assert str(plan_crowd([1.0, 1.0], priors=ONES, delta=0)).startswith("1 vote a task brings")
+
 
 CURVE = PlanCurve(
     votes=np.array([1, 2, 3]),
@@ -15,6 +70,8 @@ CURVE = PlanCurve(
     distance=np.array([0.15, 0.05, 0.02]),
     bound=np.array([0.5, 0.25, 0.125]),
 )
+
+
 PLAN: dict[str, Any] = {
     "votes": 3,
     "fewest": 3,
@@ -31,12 +88,16 @@ PLAN: dict[str, Any] = {
     "workers": None,
     "obstacle": None,
 }
+
+
 NEVER = {"status": "never", "votes": None, "fewest": None, "obstacle": "they are wrong"}
+
+
 NOT_ENOUGH = {"status": "not enough", "votes": None, "fewest": None}
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "sentence"),
     [
         (
             {},
@@ -76,10 +137,10 @@ NOT_ENOUGH = {"status": "not enough", "votes": None, "fewest": None}
         ),
     ],
 )
-def test_sentences(changes: dict[str, Any], said: str) -> None:
+def test_sentences(changes: dict[str, Any], sentence: str) -> None:
     plan = CrowdPlan(**{**PLAN, **changes})
-    assert str(plan) == said
-    assert plan.to_dict()["sentence"] == said
+    assert str(plan) == sentence
+    assert plan.to_dict()["sentence"] == sentence
 
 
 def test_what_is_not_known_is_none_in_a_dict() -> None:
@@ -108,7 +169,7 @@ def test_a_distance_of_delta_is_within() -> None:
     assert plan_crowd([0.8, 0.7], priors=[0.6, 0.4], delta=0.1).curve.votes.tolist() == list(range(1, 202))
 
 
-def test_what_stands_in_the_way() -> None:
+def test_obstacles() -> None:
     def pool(right: list, priors: list | None = None) -> Pool:
         return Pool(["a", "b"], np.array(right), False, None if priors is None else np.array(priors))
 
@@ -126,9 +187,10 @@ def test_what_stands_in_the_way() -> None:
     assert _obstacle(pool([[[0.9, 0.1], [0.7, 0.8]]], [0.0, 0.4]), "majority") is None  # group a has no ones
     coins = "all votes are coins, which tell nothing of the truth"
     assert _obstacle(pool([half]), "bayes") == f"in group b {coins}"
-    assert _obstacle(pool([[[0.75, 0.25], [0.7, 0.8]]]), "bayes") == f"in group a {coins}"  # the same whatever is true
-    assert _obstacle(pool([half, fine]), "bayes") is None  # somebody tells
-    assert _obstacle(pool([half], [0.5, 1.0]), "bayes") is None  # nothing to be told in group b
+    # The votes in group a do not depend on the truth.
+    assert _obstacle(pool([[[0.75, 0.25], [0.7, 0.8]]]), "bayes") == f"in group a {coins}"
+    assert _obstacle(pool([half, fine]), "bayes") is None  # somebody is informative
+    assert _obstacle(pool([half], [0.5, 1.0]), "bayes") is None  # group b has one class only
     assert _obstacle(pool([[[0.1, 0.2], [0.3, 0.3]]]), "bayes") is None
 
 

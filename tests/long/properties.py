@@ -1,13 +1,14 @@
-"""The laws of the fair rule on random and adversarial instances, for as long as one likes.
+"""Check the properties of the fair rule on random and adversarial instances, for any length of time.
 
-``python tests/long/laws.py --minutes 60`` prints its seed, a line a minute, and each violation with the call that
-repeats it.
+``python tests/long/properties.py --minutes 60`` prints its seed, one line per minute, and each violation with the call
+that repeats it.
 
-Laws, for up to 8 classes, 6 groups and 5,000 tasks: the solution with a coin keeps epsilon to 1e-9, reaches the optimum
-that HiGHS finds over all tasks (another program: pairs of groups, no atoms, no multipliers) to 1e-7, and value = bound.
-Labels without a coin keep epsilon (exactly for two classes and groups, else to less than two tasks of the smallest
-group), and none is worth more than the bound. The rule, applied to the same tasks, gives the law of the solution where
-no classes are near each other, and keeps epsilon to less than two tasks of the smallest group.
+Properties, for up to 8 classes, 6 groups and 5,000 tasks: the randomized solution keeps epsilon to 1e-9, reaches the
+optimum that HiGHS finds over all tasks (by a different program: pairs of groups, no atoms, no multipliers) to 1e-7, and
+its value is its bound. Deterministic labels keep epsilon (exactly for two classes and groups, otherwise to less than
+two tasks of the smallest group), and their value is at most the bound. The rule, applied to the same tasks, gives the
+probabilities of the solution where no classes are nearly tied, and keeps epsilon to less than two tasks of the smallest
+group.
 """
 
 import argparse
@@ -47,8 +48,8 @@ def instance(seed: int, kind: str) -> Instance:
     n_tasks = int(np.exp(rng.uniform(np.log(4 * n_groups), np.log(5000))))
     shares = rng.dirichlet(np.full(n_groups, 2.0))
     group = np.append(np.arange(n_groups), rng.choice(n_groups, n_tasks - n_groups, p=shares))
-    lean = rng.gamma(1.5, 1.0, (n_groups, n_classes)) + 0.05
-    posterior = rng.gamma(lean[group] + 1e-3, 1.0) + 1e-12
+    shape = rng.gamma(1.5, 1.0, (n_groups, n_classes)) + 0.05
+    posterior = rng.gamma(shape[group] + 1e-3, 1.0) + 1e-12
     posterior /= posterior.sum(axis=1, keepdims=True)
     epsilon = float(rng.choice([0.0, 0.001, 0.01, 0.05, 0.2]))
     weights = None
@@ -71,32 +72,32 @@ def instance(seed: int, kind: str) -> Instance:
     elif kind == "equal":
         posterior[:] = 1.0 / n_classes
     posterior /= posterior.sum(axis=1, keepdims=True)
-    if kind == "attainable":  # epsilon is the gap of some labels, to the bit
+    if kind == "attainable":  # epsilon is exactly the gap of some labels
         labels = np.argmax(posterior, axis=1)
         labels[rng.random(n_tasks) < 0.3] = 0
         epsilon = gap_of(np.eye(n_classes)[labels], group, None)
     return Instance(posterior, group, epsilon, weights)
 
 
-def gap_of(law: NDArray[np.float64], group: NDArray[np.int64], weights: NDArray[np.float64] | None) -> float:
-    """Return the gap of a law of labels."""
+def gap_of(probabilities: NDArray[np.float64], group: NDArray[np.int64], weights: NDArray[np.float64] | None) -> float:
+    """Return the gap of the probabilities of labels."""
     rates = [
-        np.average(law[group == a], axis=0, weights=None if weights is None else weights[group == a])
+        np.average(probabilities[group == a], axis=0, weights=None if weights is None else weights[group == a])
         for a in np.unique(group)
     ]
     return float(np.ptp(rates, axis=0).max())
 
 
 def best(problem: Instance) -> float:
-    """Return the optimum with a coin, by a program over all tasks whose unknowns are parts of a group's weight."""
+    """Return the randomized optimum, by a program over all tasks whose variables are shares of a group's weight."""
     posterior, group, epsilon, weights = problem
     n_tasks, n_classes = posterior.shape
     mass = np.ones(n_tasks) if weights is None else weights
     totals = np.bincount(group, mass)
     parts = mass / totals[group]
     pairs = itertools.combinations(range(totals.size), 2)
-    sides = np.array([(group == a).astype(float) - (group == b) for a, b in pairs])
-    rows: Any = kron(csr_array(sides), eye_array(n_classes), format="csr")
+    differences = np.array([(group == a).astype(float) - (group == b) for a, b in pairs])
+    rows: Any = kron(csr_array(differences), eye_array(n_classes), format="csr")
     each: Any = kron(eye_array(n_tasks), csr_array(np.ones((1, n_classes))), format="csr")
     for more in ({}, {"presolve": False}, {"primal_feasibility_tolerance": 1e-9}):
         found = linprog(
@@ -113,42 +114,42 @@ def best(problem: Instance) -> float:
 
 
 def violations(problem: Instance) -> list[str]:
-    """Return the laws that do not hold."""
+    """Return the properties that do not hold."""
     posterior, group, epsilon, weights = problem
     mass = np.ones(group.size) if weights is None else weights
-    said = []
-    coin = make_fair(posterior, group, epsilon=epsilon, decision="randomized", sample_weight=weights)
-    law = coin.probabilities
-    value = float(mass @ (law * posterior).sum(axis=1) / mass.sum())
-    if (gap := gap_of(law, group, weights)) > epsilon + GAP:
-        said.append(f"with a coin: gap {gap!r} for epsilon {epsilon!r}")
-    if abs(coin.certificate.bound - value) > VALUE:
-        said.append(f"with a coin: value {value!r}, bound {coin.certificate.bound!r}")
+    violated = []
+    randomized = make_fair(posterior, group, epsilon=epsilon, decision="randomized", sample_weight=weights)
+    probabilities = randomized.probabilities
+    value = float(mass @ (probabilities * posterior).sum(axis=1) / mass.sum())
+    if (gap := gap_of(probabilities, group, weights)) > epsilon + GAP:
+        violated.append(f"randomized: gap {gap!r} for epsilon {epsilon!r}")
+    if abs(randomized.certificate.bound - value) > VALUE:
+        violated.append(f"randomized: value {value!r}, bound {randomized.certificate.bound!r}")
     if abs((optimum := best(problem)) - value) > VALUE:
-        said.append(f"with a coin: value {value!r}, HiGHS finds {optimum!r}")
-    whole = make_fair(posterior, group, epsilon=epsilon, sample_weight=weights)
-    proof = whole.certificate
+        violated.append(f"randomized: value {value!r}, HiGHS finds {optimum!r}")
+    deterministic = make_fair(posterior, group, epsilon=epsilon, sample_weight=weights)
+    proof = deterministic.certificate
     slack = 1e-12 if posterior.shape[1] == 2 == np.unique(group).size else 2 / np.bincount(group).min()
     if weights is None and proof.gap > epsilon + slack:
-        said.append(f"without a coin: gap {proof.gap!r} for epsilon {epsilon!r}")
+        violated.append(f"deterministic: gap {proof.gap!r} for epsilon {epsilon!r}")
     if proof.gap <= epsilon + 1e-12 and proof.value > proof.bound + VALUE:
-        said.append(f"without a coin: value {proof.value!r} above the bound {proof.bound!r}")
-    for found, labels in ((coin.certificate, coin.labels), (proof, whole.labels)):
+        violated.append(f"deterministic: value {proof.value!r} above the bound {proof.bound!r}")
+    for found, labels in ((randomized.certificate, randomized.labels), (proof, deterministic.labels)):
         found.verify(posterior, group, labels, sample_weight=weights)
-    scores = np.sort(whole.rule.scores(posterior, group.astype(np.int32)), axis=1)
+    scores = np.sort(deterministic.rule.scores(posterior, group.astype(np.int32)), axis=1)
     margin = scores[:, -1] - scores[:, -2]
-    clear = margin * mass / mass.sum() > 1e-10  # a label that would cost what value may lack
-    clear &= margin > tie_widths(whole.rule.prices, whole.rule.shares)[group]
-    if not np.array_equal(coin.rule.predict(posterior, group)[clear], np.argmax(law, axis=1)[clear]):
-        said.append("the rule labels these tasks in another way")
-    gap = gap_of(coin.rule.predict_proba(posterior, group), group, weights)
+    clear = margin * mass / mass.sum() > 1e-10  # another label would cost more than the tolerance of the value
+    clear &= margin > tie_widths(deterministic.rule.prices, deterministic.rule.shares)[group]
+    if not np.array_equal(randomized.rule.predict(posterior, group)[clear], np.argmax(probabilities, axis=1)[clear]):
+        violated.append("the rule gives other labels to these tasks")
+    gap = gap_of(randomized.rule.predict_proba(posterior, group), group, weights)
     if weights is None and gap > epsilon + 2 / np.bincount(group).min():
-        said.append(f"the rule: gap {gap!r} for epsilon {epsilon!r}")
-    return said
+        violated.append(f"the rule: gap {gap!r} for epsilon {epsilon!r}")
+    return violated
 
 
 def main() -> int:
-    """Run until the time is over; return 1 if a law was broken."""
+    """Run until the time is over; return 1 if a property was violated."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=None, help="the first of the instances; by default from the clock")
@@ -157,24 +158,24 @@ def main() -> int:
     warnings.simplefilter("ignore")
     seed = int(time.time()) if asked.seed is None else asked.seed
     print(f"seed {seed}", flush=True)
-    end, told, done, broken = time.monotonic() + 60 * asked.minutes, time.monotonic(), 0, 0
+    end, reported, done, n_violated = time.monotonic() + 60 * asked.minutes, time.monotonic(), 0, 0
     while time.monotonic() < end:
         kind = asked.only or KINDS[seed % len(KINDS)]
         try:
-            said = violations(instance(seed, kind))
-        except Exception as error:  # an instance that raises is a finding, and the loop goes on
-            said = [f"{type(error).__name__}: {error}"]
-        done, broken = done + 1, broken + bool(said)
-        for line in said:
-            print(f"python tests/long/laws.py --seed {seed} --only '{kind}': {line}", flush=True)
+            violated = violations(instance(seed, kind))
+        except Exception as error:  # an instance that raises is a violation, and the loop continues
+            violated = [f"{type(error).__name__}: {error}"]
+        done, n_violated = done + 1, n_violated + bool(violated)
+        for line in violated:
+            print(f"python tests/long/properties.py --seed {seed} --only '{kind}': {line}", flush=True)
         if asked.only:
             break
-        if time.monotonic() - told > 60:
-            told = time.monotonic()
-            print(f"{done:,} instances, {broken} broken", flush=True)
+        if time.monotonic() - reported > 60:
+            reported = time.monotonic()
+            print(f"{done:,} instances, {n_violated} violated", flush=True)
         seed += 1
-    print(f"{done:,} instances, {broken} broken")
-    return int(broken > 0)
+    print(f"{done:,} instances, {n_violated} violated")
+    return int(n_violated > 0)
 
 
 if __name__ == "__main__":

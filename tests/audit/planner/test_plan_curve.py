@@ -1,0 +1,123 @@
+"""The curve of a plan: against all crowds, all outcomes, all priors, and draws."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audit.planner.plans import ONES, check_answer
+from faircrowd.audit.planner import plan_crowd
+from faircrowd.audit.theory import exact_majority_given_truth
+from strategies import examples
+
+
+def says_one(right: np.ndarray, outcome: tuple[int, ...]) -> list[float]:
+    """The probability of the votes where the truth is 0, and where it is 1; right has one row per voter."""
+    votes = np.array(outcome)
+    return [np.prod(np.where(votes == y, right[:, y], 1 - right[:, y])) for y in (0, 1)]
+
+
+def bayes_rates(right: np.ndarray, priors: np.ndarray, ties: str) -> list[float]:
+    """The rate of ones of the Bayesian vote of a crowd, by all outcomes; right has axes voters, groups, truth."""
+    rates = []
+    for a, ones in enumerate(priors):
+        rate = 0.0
+        for outcome in itertools.product((0, 1), repeat=len(right)):
+            zero, one = says_one(right[:, a], outcome)
+            odds = ones * one - (1 - ones) * zero
+            if odds > 1e-12 or (ties == "last" and odds >= -1e-12):
+                rate += ones * one + (1 - ones) * zero
+        rates.append(rate)
+    return rates
+
+
+def majority_gaps(right: np.ndarray, priors: np.ndarray) -> np.ndarray:
+    errors = np.stack([right[..., 0], 1 - right[..., 0], 1 - right[..., 1], right[..., 1]], -1)
+    exact = exact_majority_given_truth(errors.reshape(*errors.shape[:2], 2, 2).swapaxes(2, 3), _shares(priors))
+    return np.stack([exact.first[:, 1], exact.last[:, 1]])
+
+
+def _shares(priors: np.ndarray) -> np.ndarray:
+    return np.stack([1 - priors, priors], axis=1)
+
+
+@given(st.integers(2, 5), st.integers(0, 2**32 - 1), st.sampled_from(["first", "last"]))
+@settings(max_examples=examples(25))
+def test_majority_of_a_pool_is_the_mean_over_its_crowds(n_workers: int, seed: int, ties: str) -> None:
+    rng = np.random.default_rng(seed)
+    right, priors = rng.uniform(0.55, 1, (n_workers, 2, 2)), rng.random(2)
+    plan = plan_crowd(right, priors=priors, delta=0.05, ties=ties)
+    assert (plan.method, plan.workers, plan.curve.votes.tolist()) == ("exact", n_workers, [*range(1, n_workers + 1)])
+    for size in plan.curve.votes:
+        crowds = itertools.combinations(range(n_workers), size)
+        rates = np.mean([majority_gaps(right[list(crowd)], priors) for crowd in crowds], axis=0)
+        gap = np.ptp(rates[0 if ties == "first" else 1])
+        assert plan.curve.gap[size - 1] == pytest.approx(gap, abs=1e-12)
+        assert plan.curve.distance[size - 1] == pytest.approx(abs(gap - np.ptp(priors)), abs=1e-12)
+    assert (plan.curve.distance <= plan.curve.bound + 1e-12).all()
+    check_answer(plan)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["first", "last"]), st.booleans())
+@settings(max_examples=examples(20))
+def test_bayes_of_equal_workers_is_exact(seed: int, ties: str, with_ties: bool) -> None:
+    rng = np.random.default_rng(seed)
+    right, priors = rng.random((2, 2)), rng.random(2)
+    if with_ties:
+        right, priors = (
+            np.repeat(rng.choice([0.0, 0.2, 0.6, 0.8, 1.0], (2, 1)), 2, axis=1),
+            rng.choice([0.2, 0.5, 0.8], 2),
+        )
+    plan = plan_crowd(np.tile(right, (7, 1, 1)), priors=priors, delta=0.05, vote="bayes", ties=ties)
+    assert plan.method == "exact"
+    for size in plan.curve.votes:
+        rates = bayes_rates(np.tile(right, (size, 1, 1)), priors, ties)
+        assert plan.curve.gap[size - 1] == pytest.approx(np.ptp(rates), abs=1e-12)
+    assert (plan.curve.distance <= plan.curve.bound + 1e-12).all()
+    check_answer(plan)
+
+
+@given(st.integers(2, 4), st.integers(0, 2**32 - 1))
+@settings(max_examples=examples(15))
+def test_bound_of_bayes_holds_for_the_mean_over_crowds(n_workers: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    right, priors = rng.random((n_workers, 2, 2)), rng.random(2)
+    plan, blind = (plan_crowd(right, priors=p, delta=0.05, vote="bayes") for p in (priors, None))
+    assert plan.method == blind.method == "bound"
+    assert np.isnan(plan.curve.gap).all()
+    for size in plan.curve.votes:
+        crowds = itertools.combinations(range(n_workers), size)
+        rates = np.mean([bayes_rates(right[list(crowd)], priors, "first") for crowd in crowds], axis=0)
+        off = abs(np.ptp(rates) - np.ptp(priors))
+        assert off <= plan.curve.bound[size - 1] + 1e-12
+        assert off <= blind.curve.bound[size - 1] + 1e-12
+    check_answer(plan)
+
+
+@pytest.mark.parametrize("ties", ["first", "last"])
+def test_without_priors_the_worst_of_them_counts(ties: str) -> None:
+    skills = [0.8, 0.7, 0.75]
+    plan = plan_crowd(skills, delta=0.02, ties=ties, most=60)
+    assert (plan.method, plan.truth_gap, plan.priors) == ("bound", None, None)
+    seen = np.zeros(60)
+    for priors in itertools.product(np.linspace(0, 1, 6), repeat=3):
+        seen = np.maximum(seen, plan_crowd(skills, priors=priors, delta=0.02, ties=ties, most=60).curve.distance)
+    assert (seen <= plan.curve.bound + 1e-12).all()
+    assert seen[4] == pytest.approx(plan.curve.bound[4])
+    check_answer(plan)
+
+
+def test_votes_that_were_drawn_have_the_planned_gap() -> None:
+    rng, n_tasks = np.random.default_rng(4), 200_000
+    plan = plan_crowd([0.8, 0.7], priors=ONES, delta=0.02)
+    group = rng.integers(0, 2, n_tasks)
+    truth = rng.random(n_tasks) < np.array(ONES)[group]
+    for votes in (1, 4, plan.votes):
+        right = rng.binomial(votes, np.array([0.8, 0.7])[group])
+        label = np.where(truth, right, votes - right) > votes / 2
+        gap = label[group == 0].mean() - label[group == 1].mean()
+        assert gap == pytest.approx(plan.curve.gap[votes - 1], abs=0.01)
+    assert plan.curve.distance[plan.votes - 1] <= 0.02
+    assert str(plan).startswith(f"{plan.votes} votes a task bring the majority's gap within 0.02 of the truth's: 0.")
