@@ -19,7 +19,7 @@ PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 help:
 	@echo "make demo   set up and run the main job on the paper's synthetic crowd"
 	@echo "make test   set up and run the tests"
-	@echo "make test-lowest   run the tests with the lowest versions that pyproject.toml declares; TESTS= runs some of them"
+	@echo "make test-lowest   run the tests with the lowest declared package versions; TESTS= runs some of them"
 	@echo "make test-long MINUTES=60   check the properties of the fair rule on random and adversarial instances"
 	@echo "make coverage   run the tests and measure which lines and branches they reach"
 	@echo "make mutants SAMPLE=1000   make small changes to the code and see whether a test fails"

@@ -16,7 +16,7 @@ SIZES = ((100, 3, 2), (300, 3, 2), (1000, 3, 2), (2900, 3, 2), (300, 8, 6), (100
 
 
 def seconds(atoms: Atoms, few: int) -> tuple[float, list[float]]:
-    """Time the solution for epsilons from 0.2 to 0; up to ``few`` atoms, the linear program is over all of them."""
+    """Time the solution for epsilons from 0.2 to 0; up to ``few`` atoms all go to the linear program."""
     mass, values, start = np.bincount(atoms.group).astype(np.float64), [], None
     began = time.perf_counter()
     with patch.object(relaxed, "_FEW", few):

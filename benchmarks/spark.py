@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from faircrowd import DawidSkene, VoteTable, read_votes
 from faircrowd.aggregate.confusion import Confusion, VoteCounter
-from faircrowd.engines import spark_session
+from faircrowd.engines import spark_session, spark_votes
 
 WORKERS_PER_TASK = 5
 SETTINGS = {
@@ -53,8 +53,6 @@ def rounds(votes: Any, count: int) -> tuple[Confusion, float]:
 
 
 def in_spark(master: str, memory: str, path: str, count: int) -> tuple[Confusion, float, float]:
-    from faircrowd.engines.spark.votes import spark_votes
-
     session = spark_session(master, **SETTINGS, **{"spark.driver.memory": memory})
     session.sparkContext.setLogLevel("ERROR")
     begin = time.perf_counter()
