@@ -1,4 +1,4 @@
-"""The tree stays readable: small folders, one meaning per file name, private names at home, few parameters of any type."""
+"""The tree stays readable: small folders, one meaning per file name, private names at home, few untyped parameters."""
 
 import ast
 import re
@@ -58,7 +58,7 @@ def defined(path: Path) -> set[str]:
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             found.add(node.attr)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__setattr__":
-            found |= {item.value for item in node.args if isinstance(item, ast.Constant) and isinstance(item.value, str)}
+            found |= {str(item.value) for item in node.args if isinstance(item, ast.Constant)}
     return {name for name in found if private(name)}
 
 
