@@ -15,6 +15,7 @@ from faircrowd._types import ByTask, TableLike
 from faircrowd.aggregate.posterior import TIES, TaskPosterior
 from faircrowd.aggregate.registry import AGGREGATORS, kind_of
 from faircrowd.engines import in_spark, votes_of
+from faircrowd.engines.protocols import SparkFrame, Votes
 from faircrowd.errors import InputError, NotFittedError, OptionError
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.account import VotesReport
@@ -68,7 +69,9 @@ class Aggregator(Parameters, ABC):
         """Return the log-probability of each class for each new task; see ``predict``."""
         return self.posterior_of(data, sensitive_features).log_probas
 
-    def posterior_of(self, data: TableLike | VoteTable, sensitive_features: ByTask | None = None) -> TaskPosterior:
+    def posterior_of(
+        self, data: TableLike | Votes | SparkFrame, sensitive_features: ByTask | None = None
+    ) -> TaskPosterior:
         """Score new tasks from their votes, with what was learned; see ``predict``.
 
         Parameters

@@ -371,7 +371,7 @@ def new_problem(estimator: Any, data: Any, sensitive_features: Any) -> Any:
 
 
 def _known_labels(estimator: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Return the known labels among the arguments of an aggregator's ``fit``; other aggregators have other arguments."""
+    """Return known labels among the arguments of an aggregator's ``fit``; other aggregators take other arguments."""
     kind = kind_of(estimator)
     if kind is not None and kind.gold == "unused":
         return None
