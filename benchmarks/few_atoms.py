@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.program import relaxed
 from faircrowd.fair.program.atoms import Atoms, merge
 
@@ -19,9 +20,9 @@ def seconds(atoms: Atoms, few: int) -> tuple[float, list[float]]:
     """Time the solution for epsilons from 0.2 to 0; up to ``few`` atoms all go to the linear program."""
     mass, values, start = np.bincount(atoms.group).astype(np.float64), [], None
     began = time.perf_counter()
-    with patch.object(relaxed, "_FEW", few):
+    with patch.object(relaxed, "_MAX_ATOMS_AT_ONCE", few):
         for epsilon in np.linspace(0.2, 0.0, 6):
-            found = relaxed.solve_relaxed(atoms, mass, epsilon, start)
+            found = relaxed.solve_relaxed(atoms, mass, DemographicParity(float(epsilon)), start)
             start = found.multipliers
             values.append(found.value)
     return time.perf_counter() - began, values

@@ -76,6 +76,18 @@ def test_every_stage_is_on_the_road() -> None:
     assert folders <= {*ROAD, *BESIDE, *EVERYWHERE}
 
 
+@pytest.mark.parametrize(("folder", "other"), [("thresholds", "program"), ("program", "thresholds")])
+def test_the_two_solvers_do_not_import_each_other(folder: str, other: str) -> None:
+    found = [name for path in (SOURCE / "fair" / folder).rglob("*.py") for _, name in imports(path)]
+    assert any(name.startswith(f"faircrowd.fair.{folder}.") for name in found)
+    assert not [name for name in found if name.startswith(f"faircrowd.fair.{other}")]
+
+
+def test_importing_the_fair_rule_does_not_import_spark() -> None:
+    code = "import sys; from faircrowd.fair import Margin, apply_rule, margin_for; print('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
 def test_importing_the_package_is_light() -> None:
     code = "import faircrowd, sys; print(sorted({name.split('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -7,7 +7,8 @@
     │   ├── MissingColumnError (KeyError)    a table lacks a column
     │   └── FileError                        a file cannot be read or written
     ├── OptionError (ValueError)         an argument outside its range
-    └── NotFittedError (ValueError, AttributeError)
+    ├── NotFittedError (ValueError, AttributeError)
+    └── SolverError (RuntimeError)       a solver found no labels
 
     FaircrowdWarning (UserWarning)
     ├── DataWarning                      rows were set aside; how many and why
@@ -31,6 +32,7 @@ __all__ = [
     "MissingColumnError",
     "NotFittedError",
     "OptionError",
+    "SolverError",
 ]
 
 
@@ -75,6 +77,10 @@ class OptionError(FaircrowdError, ValueError):
 
 class NotFittedError(FaircrowdError, ValueError, AttributeError):
     """A result was requested from a model before ``fit``."""
+
+
+class SolverError(FaircrowdError, RuntimeError):
+    """A solver found no labels, although there are some."""
 
 
 class FaircrowdWarning(UserWarning):

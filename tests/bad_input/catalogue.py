@@ -344,10 +344,10 @@ def rule(content: Any, says: str) -> Case:
 
 
 RULES = {
-    "apply a rule that is none": rule("{}", "This is no rule of faircrowd"),
-    "apply an empty rule": rule("", "This is no rule of faircrowd: it is not JSON"),
+    "apply a rule that is none": rule("{}", "This is not a rule of faircrowd"),
+    "apply an empty rule": rule("", "This is not a rule of faircrowd: it is not JSON"),
     "apply half a rule": rule('{"schema": 1, "kind": "faircrowd.FairRule", "cla', "it is not JSON"),
-    "apply a list": rule("[]", "This is no rule of faircrowd"),
+    "apply a list": rule("[]", "This is not a rule of faircrowd"),
     "apply a rule of tomorrow": rule(edited(schema=99), "schema 99, newer than 1; update faircrowd"),
     "apply a rule with NaN": rule(edited(shares=[float("nan"), 0.5]), "NaN is not a number that it may hold"),
     "apply a rule of epsilon 7": rule(edited(epsilon=7), "do not fit its classes and groups; it was edited or cut"),

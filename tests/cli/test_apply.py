@@ -92,7 +92,7 @@ def test_unknown_groups_by_a_model_without_groups(crowd: Path, tmp_path: Path, f
     ("change", "message"),
     [
         ({"rule": "nowhere.json"}, "nowhere.json cannot be read"),
-        ({"rule": "run/labels.csv"}, "no rule of faircrowd"),
+        ({"rule": "run/labels.csv"}, "not a rule of faircrowd"),
         ({"out": "."}, "is a folder; name a file"),
         ({"out": "b.csv"}, "would overwrite the input"),
         ({"votes": "b_tasks.csv"}, "No column 'worker'"),

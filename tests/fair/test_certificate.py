@@ -78,7 +78,7 @@ def test_a_number_may_differ_by_the_tolerance(name: str) -> None:
     for sign in (-1, 1):
         near, far = (replace(FAIR.certificate, **{name: said + sign * by}) for by in (0.9e-9, 1.1e-9))
         near.verify(SCORES, SIDES, FAIR.labels)
-        with pytest.raises(InputError, match=f"^The certificate says {name} {re.escape(repr(said + sign * 1.1e-9))}; "):
+        with pytest.raises(InputError, match=f"^The certificate's {name} is {re.escape(repr(said + sign * 1.1e-9))}; "):
             far.verify(SCORES, SIDES, FAIR.labels)
         far.verify(posterior=SCORES, sensitive_features=SIDES, labels=FAIR.labels, tolerance=2e-9)
 
@@ -113,5 +113,5 @@ def test_certificates_of_weights_and_of_gains_are_checked_by_them() -> None:
         for given in (None, weights):
             fair = make_fair(SCORES, SIDES, epsilon=0.05, sample_weight=given, **more)
             fair.certificate.verify(SCORES, SIDES, fair.labels, sample_weight=given)
-            with pytest.raises(InputError, match="The certificate says"):
+            with pytest.raises(InputError, match="The certificate's"):
                 fair.certificate.verify(SCORES, SIDES, fair.labels, sample_weight=weights if given is None else None)

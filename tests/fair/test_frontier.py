@@ -8,9 +8,10 @@ import pytest
 from fair import optima
 from faircrowd import make_fair
 from faircrowd.errors import OptionError
-from faircrowd.fair.frontier import Frontier, Solution, _accuracy_gained, _traced, sweep, trace_frontier
-from faircrowd.fair.objective import Gain, expected_f1, make_gain
+from faircrowd.fair.frontier import Frontier, SweepPoint, _accuracy_gained, _traced, sweep, trace_frontier
+from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.fair.tasks.spark_problem import SparkProblem
 from faircrowd.fair.what_if import Choice, choices
 
 RNG = np.random.default_rng(8)
@@ -106,9 +107,9 @@ def test_a_traced_curve_sums_up_its_solutions(weighted: bool) -> None:
     w = np.ones(40) if weights is None else weights
     for i, at in enumerate(solutions):
         assert found.value[i] == at.value
-        accuracy = sum(w[t] * at.law[t, k] * WIDE[t, k] for t in range(40) for k in range(3)) / w.sum()
+        accuracy = sum(w[t] * at.probabilities[t, k] * WIDE[t, k] for t in range(40) for k in range(3)) / w.sum()
         assert found.accuracy[i] == pytest.approx(accuracy)
-        assert found.changed[i] == pytest.approx(sum(1 - at.law[t, at.free[t]] for t in range(40)))
+        assert found.changed[i] == pytest.approx(sum(1 - at.probabilities[t, at.unconstrained[t]] for t in range(40)))
         best = optima.best_with_coin(WIDE, GROUP, at.epsilon, weights)
         assert at.value == pytest.approx(best, abs=1e-7)
 
@@ -127,17 +128,21 @@ def test_a_sweep_goes_from_the_gap_of_free_labels_to_none(objective: Any) -> Non
     widest = optima.gap(free, GROUP, 2)
     np.testing.assert_allclose([at.epsilon for at in found], widest * np.arange(20, -1, -1) / 20, atol=1e-12)
     for at in found[::10]:
-        np.testing.assert_array_equal(at.free, free)
-        rates = np.array([at.law[a == GROUP].mean(axis=0) for a in range(3)])
+        np.testing.assert_array_equal(at.unconstrained, free)
+        rates = np.array([at.probabilities[a == GROUP].mean(axis=0) for a in range(3)])
         assert np.ptp(rates, axis=0).max() <= at.epsilon + 1e-9
-        worth = expected_f1(problem, at.law[:, 1]) if gain.name == "f1" else (gain.of(P) * at.law).sum(axis=1).mean()
+        worth = (
+            problem.expected_f1(at.probabilities)
+            if gain.name == "f1"
+            else (gain.of(P) * at.probabilities).sum(axis=1).mean()
+        )
         assert at.value == pytest.approx(worth, abs=1e-9)
         assert at.value <= at.bound + 1e-9
 
 
 def test_frontiers_are_of_tasks_in_memory() -> None:
-    with pytest.raises(OptionError, match="traced for tasks in memory"):
-        trace_frontier(object(), make_gain("accuracy", 2), 0)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="The frontier is for tasks in memory"):
+        trace_frontier(SparkProblem(None), make_gain("accuracy", 2), 0)  # type: ignore[arg-type]
 
 
 def test_f1_of_two_groups_is_traced() -> None:
@@ -190,21 +195,23 @@ def test_choices_with_a_coin_are_expectations(name: str) -> None:
     n_classes = posterior.shape[1]
     problem, gain = read_posterior(posterior, group, sample_weight=weights), make_gain(objective, n_classes)
     found = choices(problem, gain, [0.05, 0.2], 0)
-    solutions: list[Solution] = list(sweep(problem, gain, 0, [0.2, 0.05]))
+    solutions: list[SweepPoint] = list(sweep(problem, gain, 0, [0.2, 0.05]))
     w, own = np.ones(40) if weights is None else weights, posterior.argmax(axis=1)
     for choice, at in zip(found, solutions, strict=True):
         assert choice.epsilon == at.epsilon
         moved = np.zeros_like(choice.moved)
         mass = np.zeros((group.max() + 1, n_classes))
         for t in range(40):
-            moved[group[t], own[t]] += at.law[t]
-            mass[group[t]] += w[t] * at.law[t]
+            moved[group[t], own[t]] += at.probabilities[t]
+            mass[group[t]] += w[t] * at.probabilities[t]
         np.testing.assert_allclose(choice.moved, moved, atol=1e-12)
         np.testing.assert_allclose(choice.rates, mass / mass.sum(axis=1, keepdims=True), atol=1e-12)
         assert choice.gap == pytest.approx(np.ptp(choice.rates, axis=0).max(), abs=1e-12)
         assert choice.gap <= at.epsilon + 1e-9
-        assert choice.accuracy == pytest.approx(np.average((at.law * posterior).sum(axis=1), weights=w), abs=1e-12)
-        assert choice.changed == pytest.approx(sum(1 - at.law[t, own[t]] for t in range(40)), abs=1e-9)
+        assert choice.accuracy == pytest.approx(
+            np.average((at.probabilities * posterior).sum(axis=1), weights=w), abs=1e-12
+        )
+        assert choice.changed == pytest.approx(sum(1 - at.probabilities[t, own[t]] for t in range(40)), abs=1e-9)
         assert (choice.thresholds is None) == (n_classes == 3)
         if choice.thresholds is not None:
             prices = at.multipliers / (np.bincount(group, w) / w.sum())[:, None]

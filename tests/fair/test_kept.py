@@ -14,7 +14,6 @@ from faircrowd.exact.hashing import task_keys, uniforms
 from faircrowd.fair import FairResult
 from faircrowd.fair.frontier import sweep
 from faircrowd.fair.margin import margin_for
-from faircrowd.fair.objective import expected_f1
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.votes import Vocabulary
 from kept import assert_kept
@@ -47,7 +46,7 @@ def told(result: FairResult, *, one_law: bool = True, one_labelling: bool = True
     Parameters
     ----------
     one_law : bool
-        Whether the best solution with a coin is the only one: no posteriors are tied.
+        Whether the best randomized solution is the only one: no posteriors are tied.
     one_labelling : bool
         Whether the labels are: they are not rounded by an integer program.
     """
@@ -120,7 +119,7 @@ def test_a_certificate_of_other_numbers_is_refused(name: str) -> None:
     for field in ("gap", "expected_accuracy", "value", "dual_bound"):
         for change in (-1e-6, 1e-6):
             other = replace(result.certificate, **{field: getattr(result.certificate, field) + change})
-            with pytest.raises(InputError, match=f"says {field}"):
+            with pytest.raises(InputError, match=f"certificate's {field} is"):
                 other.verify(posterior, group, result.labels)
     for change, said in ((1.0, "above its dual bound"), (-1.0, "below its value")):
         other = replace(result.certificate, bound=result.certificate.bound + change)
@@ -152,7 +151,11 @@ def test_sweeps() -> None:
     posterior, group = tasks(3, 3, None)
     result = fc.make_fair(posterior, group, epsilon=0.1)
     found = sweep(result.problem, result.solved.gain, 0, [0.2, 0.05, 0.0])
-    assert_kept(KEPT, "sweep", [point._replace(gain=None, law=coins(point.law), free=None) for point in found])
+    assert_kept(
+        KEPT,
+        "sweep",
+        [point._replace(gain=None, probabilities=coins(point.probabilities), unconstrained=None) for point in found],
+    )
 
 
 @pytest.mark.parametrize("shape", [(2, 2, None), (2, 2, 5), (2, 3, None), (3, 2, None)], ids=str)
@@ -185,7 +188,7 @@ def test_hashes() -> None:
 
 def test_f1_of_nothing() -> None:
     posterior, group = np.tile([1.0, 0.0], (6, 1)), [0, 0, 0, 1, 1, 1]
-    assert expected_f1(read_posterior(posterior, group), np.zeros(6)) == 0.0
+    assert read_posterior(posterior, group).expected_f1(np.zeros((6, 2))) == 0.0
 
 
 def test_margins() -> None:

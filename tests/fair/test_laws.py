@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fair import optima
 from faircrowd import make_fair
+from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.program.solve import solve_program
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -385,12 +386,12 @@ def test_two_classes_by_the_general_path(case: Case) -> None:
     problem = read_posterior(case.posterior, case.group, sample_weight=case.weights)
     gain = make_gain("accuracy", 2)
     special = solve_thresholds(problem, gain, case.epsilon, "randomized", 0)
-    general = solve_program(problem, gain, case.epsilon, "randomized", 0, strict=False)
+    general = solve_program(problem, gain, DemographicParity(case.epsilon), "randomized", 0, strict=False)
     assert general.bound == pytest.approx(special.bound, abs=1e-9)
     assert case.worth(general.probabilities) == pytest.approx(case.worth(special.probabilities), abs=1e-9)
     if case.weights is None:
         exact = solve_thresholds(problem, gain, case.epsilon, "deterministic", 0)
-        strict = solve_program(problem, gain, case.epsilon, "deterministic", 0, strict=True)
+        strict = solve_program(problem, gain, DemographicParity(case.epsilon), "deterministic", 0, strict=True)
         values = [case.worth(np.eye(2)[solved.labels]) for solved in (exact, strict)]
         assert values[0] == pytest.approx(values[1], abs=1e-9)
 
@@ -404,11 +405,11 @@ def test_many_tasks_of_two_classes_by_the_general_path(epsilon: float) -> None:
     problem = read_posterior(np.stack([1 - p, p], axis=1), group)
     gain = make_gain("accuracy", 2)
     special = solve_thresholds(problem, gain, epsilon, "randomized", 0)
-    general = solve_program(problem, gain, epsilon, "randomized", 0, strict=False)
+    general = solve_program(problem, gain, DemographicParity(epsilon), "randomized", 0, strict=False)
     assert general.solver.startswith("smoothed dual")
     assert general.bound == pytest.approx(special.bound, abs=1e-9)
     prices = [solved.multipliers[:, 1] - solved.multipliers[:, 0] for solved in (special, general)]
-    np.testing.assert_allclose(prices[0], prices[1], atol=1e-3)  # they are free by a constant a group
+    np.testing.assert_allclose(prices[0], prices[1], atol=1e-3)  # they are free by a constant per group
 
 
 # The paper's theorem for two classes and two groups.

@@ -13,8 +13,7 @@ from faircrowd import make_fair
 from faircrowd.errors import InputError
 from faircrowd.exact.hashing import task_keys
 from faircrowd.fair.objective import make_gain
-from faircrowd.fair.tasks.read_posterior import read_posterior
-from faircrowd.fair.tasks.row_numbers import RowNumbers
+from faircrowd.fair.tasks.read_posterior import RowNumbers, read_posterior
 from faircrowd.fair.thresholds.relaxed import relaxed_thresholds
 from faircrowd.fair.thresholds.sorted_group import (
     first_count_with_rate,
@@ -130,28 +129,6 @@ def test_labels_are_the_best_of_each_group_in_order(n_tasks: int, by_evidence: b
         assert fair.labels[order[:count]].all()
 
 
-IDS = ["numbers", "texts", "mixed"]
-
-
-@given(st.integers(2, 80), st.sampled_from(IDS), st.booleans(), SEEDS)
-@settings(max_examples=examples(60))
-def test_selection_is_the_start_of_the_order(n_tasks: int, kind: str, by_evidence: bool, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    posterior, group = crowd(max(n_tasks, 4), seed=seed)
-    problem = read_posterior(posterior, group, evidence=rng.integers(1, 4, group.size) if by_evidence else None)
-    numbers = rng.permutation(group.size).tolist()
-    ids = {
-        "numbers": RowNumbers(group.size),
-        "texts": Vocabulary.of([f"t{i}" for i in numbers]),
-        "mixed": Vocabulary.of([i // 2 if i % 2 else str(i // 2) for i in numbers]),  # 7 and "7" have one hash
-    }
-    object.__setattr__(problem, "tasks", ids[kind])
-    rows = np.sort(rng.choice(group.size, rng.integers(1, group.size + 1), replace=False))
-    for count in {0, 1, rows.size // 2, rows.size}:
-        chosen = problem.first(rows, count, 3)
-        assert sorted(chosen) == sorted(problem.ordered(rows, 3)[:count])
-
-
 # Row numbers that nobody writes out.
 
 
@@ -191,11 +168,11 @@ def test_unused_values_are_dropped(codes: list[int]) -> None:
     assert dropped.tolist() == [code for code in range(6) if code not in used]
 
 
-# The solution with a coin, and the frontier.
+# The randomized solution, and the frontier.
 
 
 @pytest.mark.parametrize("votes", [None, 5], ids=["untied", "tied"])
-def test_the_coin_gives_the_rates_and_the_value_of_the_split(votes: int | None) -> None:
+def test_the_randomized_solution_gives_the_rates_and_the_value_of_the_split(votes: int | None) -> None:
     posterior, group = crowd(500, votes)
     problem = read_posterior(posterior, group)
     split = relaxed_thresholds(sort_groups(problem, make_gain("accuracy", 2), 0).groups, 0.05)

@@ -9,7 +9,7 @@ import pytest
 
 from fair import optima
 from faircrowd.errors import OptionError
-from faircrowd.fair.objective import Gain, expected_f1, f1_bound, f1_gain, make_gain
+from faircrowd.fair.objective import Gain, f1_bound, f1_gain, make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
 
 
@@ -46,8 +46,8 @@ def test_a_matrix_of_gains() -> None:
     ("given", "n_classes", "said"),
     [
         ("f1", 3, "objective='f1' is for two classes; there are 3. Give a matrix of gains."),
-        ([["a", "b"], ["c", "d"]], 2, "objective is accuracy, f1, or a matrix of gains, 2 x 2 numbers; not this."),
-        ({}, 3, "objective is accuracy, f1, or a matrix of gains, 3 x 3 numbers; not this."),
+        ([["a", "b"], ["c", "d"]], 2, "objective must be 'accuracy', 'f1' or a matrix of gains, 2 x 2 numbers."),
+        ({}, 3, "objective must be 'accuracy', 'f1' or a matrix of gains, 3 x 3 numbers."),
         (
             [[1, 0]],
             2,
@@ -63,12 +63,12 @@ def test_a_matrix_of_gains() -> None:
         (
             [[2e9, 0], [0, 1]],
             2,
-            "The gains are of a size (2e+09) at which digits are lost; scale the matrix towards 1.",
+            "The largest gain of the matrix is 2e+09, at which digits are lost; scale the matrix towards 1.",
         ),
         (
             [[0, -5e-10], [0, 0]],
             2,
-            "The gains are of a size (5e-10) at which digits are lost; scale the matrix towards 1.",
+            "The largest gain of the matrix is 5e-10, at which digits are lost; scale the matrix towards 1.",
         ),
     ],
 )
@@ -84,6 +84,10 @@ def test_f1_starts_from_nothing() -> None:
     np.testing.assert_array_equal(f1_gain(0.25).of(np.array([[0.25, 0.75]])), [[0.0, 1.25]])
 
 
+def two(x: np.ndarray) -> np.ndarray:
+    return np.stack([1 - x, x], axis=1)
+
+
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 3.0]])
 def test_expected_f1_is_its_definition(weights: list[float] | None) -> None:
     p, x = [0.9, 0.4, 0.25, 0.0], [1.0, 0.5, 0.0, 1.0]
@@ -91,15 +95,15 @@ def test_expected_f1_is_its_definition(weights: list[float] | None) -> None:
     w = weights or [1.0] * 4
     both = sum(a * b * c for a, b, c in zip(w, p, x, strict=True))
     total = sum(a * (b + c) for a, b, c in zip(w, p, x, strict=True))
-    assert expected_f1(problem, np.array(x)) == pytest.approx(2 * both / total, abs=1e-15)
+    assert problem.expected_f1(two(np.array(x))) == pytest.approx(2 * both / total, abs=1e-15)
 
 
 def test_f1_of_no_positives_is_zero() -> None:
     problem = read_posterior([[1.0, 0.0], [1.0, 0.0]], [0, 1])
-    assert expected_f1(problem, np.zeros(2)) == 0.0
-    assert expected_f1(problem, np.ones(2)) == 0.0
+    assert problem.expected_f1(two(np.zeros(2))) == 0.0
+    assert problem.expected_f1(two(np.ones(2))) == 0.0
     rare = read_posterior([[0.5, 0.5], [1.0, 0.0]], [0, 1])
-    assert expected_f1(rare, np.array([1.0, 0.0])) == pytest.approx(1 / 1.5)
+    assert rare.expected_f1(two(np.array([1.0, 0.0]))) == pytest.approx(1 / 1.5)
 
 
 @pytest.mark.parametrize("ratio", [0.0, 0.3, 0.6, 1.0])

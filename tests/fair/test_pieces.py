@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from faircrowd.exact.sums import to_limbs
 from faircrowd.fair.certificate import Certificate
+from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.make import FairResult, solve_problem
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.program.atoms import Atoms, atom_hashes, collect
 from faircrowd.fair.program.dual import dual_value, smoothed_multipliers
-from faircrowd.fair.program.many_tasks import solve_core
+from faircrowd.fair.program.many_tasks import solve_many
 from faircrowd.fair.program.relaxed import solve_relaxed
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.fair.tasks.problem import Problem
@@ -35,11 +36,11 @@ def limits(piece: int, few: int = 4) -> ExitStack:
     """Cut tasks into pieces, sort none, and hold few at once."""
     stack = ExitStack()
     for name, value in {
-        "tasks.problem._PIECE": piece,
-        "tasks.problem._MOST_SORTED": 0,
+        "tasks.problem._TASKS_PER_PIECE": piece,
+        "tasks.problem._MAX_SORTED_TASKS": 0,
         "thresholds.window._SMALL_WINDOW": few,
         "thresholds.window._BIN_BITS": 3,
-        "tasks.tie_break._FEW": few,
+        "tasks.tie_break._MAX_GATHERED_TASKS": few,
     }.items():
         stack.enter_context(patch(f"faircrowd.fair.{name}", value))
     return stack
@@ -101,7 +102,10 @@ def test_bins_are_counted() -> None:
 def test_the_smoothed_dual_of_few_tasks(sample: int) -> None:
     problem = some(120, 3, 3, 1, None)
     whole = solve_problem(problem, epsilon=0.05, **PLAIN)
-    with patch("faircrowd.fair.program.relaxed._FEW", 10), patch("faircrowd.fair.program.dual._SAMPLE", sample):
+    with (
+        patch("faircrowd.fair.program.relaxed._MAX_ATOMS_AT_ONCE", 10),
+        patch("faircrowd.fair.program.dual._SAMPLED_ATOMS", sample),
+    ):
         few = solve_problem(problem, epsilon=0.05, **PLAIN)
     assert few.certificate.gap <= 0.05 + 2 / problem.sizes.min()
     assert few.certificate.bound == pytest.approx(whole.certificate.bound, abs=1e-9)
@@ -112,13 +116,13 @@ def test_the_smoothed_dual_of_few_tasks(sample: int) -> None:
 def test_the_smoothed_dual_is_near_the_true_one(sample: int) -> None:
     problem, gain = some(600, 3, 3, 1, None), make_gain("accuracy", 3)
     mass, atoms = problem.sizes.astype(float), collect(problem, gain)
-    exact = solve_relaxed(atoms, mass, 0.05)
-    with patch("faircrowd.fair.program.dual._SAMPLE", sample):
-        cold = smoothed_multipliers(atoms, mass, 0.05)
-        warm = smoothed_multipliers(atoms, mass, 0.05, cold)
+    exact = solve_relaxed(atoms, mass, DemographicParity(0.05))
+    with patch("faircrowd.fair.program.dual._SAMPLED_ATOMS", sample):
+        cold = smoothed_multipliers(atoms, mass, DemographicParity(0.05))
+        warm = smoothed_multipliers(atoms, mass, DemographicParity(0.05), cold)
     for found in (cold, warm):
         assert found.sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-9)
-        assert 0 <= dual_value(atoms, mass, found, 0.05) - exact.bound < 2e-4
+        assert 0 <= dual_value(atoms, mass, found, DemographicParity(0.05)) - exact.bound < 2e-4
 
 
 @pytest.mark.parametrize("votes", [None, 5], ids=["untied", "tied"])
@@ -176,13 +180,13 @@ def test_names_and_order_of_tasks_do_not_matter(n: int, objective: str, seed: in
         assert timeless(a.certificate) == timeless(b.certificate)
 
 
-def core_of(problem: Problem, epsilon: float, most: int, near: float = 1e-10) -> Atoms:
+def gathered_part(problem: Problem, epsilon: float, most: int, near: float = 1e-10) -> Atoms:
     """Solve with few tasks gathered; the others are counted, and the optimum is that of all."""
     gain = make_gain("accuracy", problem.n_classes)
-    _, whole = solve_core(problem, gain, epsilon)
-    atoms, found = solve_core(problem, gain, epsilon, most=most)
-    assert atoms.rest is not None
-    assert atoms.mass.sum() + atoms.rest.mass.sum() == problem.group.size
+    _, whole = solve_many(problem, gain, DemographicParity(epsilon))
+    atoms, found = solve_many(problem, gain, DemographicParity(epsilon), max_gathered=most)
+    assert atoms.decided is not None
+    assert atoms.mass.sum() + atoms.decided.mass.sum() == problem.group.size
     assert found.value == pytest.approx(whole.value, abs=near)
     assert found.bound == pytest.approx(whole.bound, abs=1e-10)
     assert found.bound - found.value <= 1e-10
@@ -192,8 +196,8 @@ def core_of(problem: Problem, epsilon: float, most: int, near: float = 1e-10) ->
 @pytest.mark.parametrize("shape", [(3, 2), (5, 3), (2, 4)])
 def test_few_undecided_tasks_prove_the_optimum_of_all(shape: tuple[int, int]) -> None:
     problem = some(30_000, *shape, 5, None)
-    assert core_of(problem, 0.03, 6_000, near=1e-12).mass.size < 8_000
-    with patch("faircrowd.fair.program.many_tasks.MOST", 6_000):
+    assert gathered_part(problem, 0.03, 6_000, near=1e-12).mass.size < 8_000
+    with patch("faircrowd.fair.program.many_tasks.MAX_GATHERED_TASKS", 6_000):
         a = solve_problem(problem, epsilon=0.03, **PLAIN)
         with limits(5_000):
             same(a, solve_problem(problem, epsilon=0.03, **PLAIN))
@@ -218,12 +222,12 @@ def test_certain_tasks_can_all_get_the_other_label(evidence: Any, sorts: bool) -
 @pytest.mark.parametrize(("shape", "most"), [((4, 3), 41), ((3, 5), 14), ((2, 3), 171)])
 def test_a_sample_too_small_to_tell_the_tasks_apart_gathers_more(shape: tuple[int, int], most: int) -> None:
     """What is left undecided by it cannot close the gap of the others."""
-    core_of(some(1_500, *shape, 5, None), 0.01, most)
+    gathered_part(some(1_500, *shape, 5, None), 0.01, most)
 
 
 def test_few_undecided_of_few_tasks() -> None:
     """Small enough to be run without compiled kernels."""
-    assert core_of(some(400, 3, 2, 5, None), 0.03, 100).mass.size < 400
+    assert gathered_part(some(400, 3, 2, 5, None), 0.03, 100).mass.size < 400
 
 
 def rows_below(tasks: Tasks, bound: float) -> Any:

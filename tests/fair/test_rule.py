@@ -75,22 +75,24 @@ UNIFORM = np.full((1, 3), 1 / 3)
 def test_scores_this_close_are_tied(below: float, tied: bool) -> None:
     rule = made([[0.0, below, 5.0]], **FLAT, ties={(0, (0, 1)): (0.25, 0.75)})
     expected = [0.25, 0.75, 0.0] if tied else [1.0, 0.0, 0.0]
-    np.testing.assert_array_equal(rule.law(UNIFORM, np.array([0])), [expected])
+    np.testing.assert_array_equal(rule.probabilities(UNIFORM, np.array([0])), [expected])
 
 
 @pytest.mark.parametrize(("below", "tied"), [(0.0, True), (1e-11, True), (1.001e-11, False), (1e-9, False)])
 def test_thresholds_are_exact(below: float, tied: bool) -> None:
     rule = made([[0.0, below], [1.0, 0.0]], gain_matrix=np.zeros((2, 2)), ties={(0, (0, 1)): (0.25, 0.75)})
-    np.testing.assert_array_equal(rule.law(np.full((1, 2), 0.5), np.array([0])), [[0.25, 0.75] if tied else [1.0, 0.0]])
+    np.testing.assert_array_equal(
+        rule.probabilities(np.full((1, 2), 0.5), np.array([0])), [[0.25, 0.75] if tied else [1.0, 0.0]]
+    )
 
 
 def test_ties_without_weights_go_to_the_own_label_or_the_first() -> None:
     rule = made([[7.0, 0.0, 0.0], [7.0, 0.0, 1e-13]], **FLAT)
     posterior, group = np.repeat(UNIFORM, 4, axis=0), np.array([0, 0, 0, 1])
     own = np.array([0, 1, 2, 2])  # the first task's own label is not among the best
-    assert rule.law(posterior, group, own).argmax(axis=1).tolist() == [1, 1, 2, 2]
-    assert rule.law(posterior, group).argmax(axis=1).tolist() == [1, 1, 1, 1]
-    assert rule.law(posterior, group, own).sum(axis=1).tolist() == [1.0] * 4
+    assert rule.probabilities(posterior, group, own).argmax(axis=1).tolist() == [1, 1, 2, 2]
+    assert rule.probabilities(posterior, group).argmax(axis=1).tolist() == [1, 1, 1, 1]
+    assert rule.probabilities(posterior, group, own).sum(axis=1).tolist() == [1.0] * 4
 
 
 def test_each_tie_of_each_group_has_weights_of_its_own() -> None:
@@ -103,7 +105,7 @@ def test_each_tie_of_each_group_has_weights_of_its_own() -> None:
     rule = made(np.zeros((3, 3)), ties=ties)
     ab, ac, abc, bc = [0.4, 0.4, 0.2], [0.4, 0.2, 0.4], [1 / 3] * 3, [0.2, 0.4, 0.4]
     given = [(ab, 0), (ab, 1), (ac, 0), (ac, 1), (abc, 1), (bc, 1), (ab, 2), ([0.1, 0.8, 0.1], 1), (ab, 0)]
-    found = rule.law(np.array([row for row, _ in given]), np.array([a for _, a in given]))
+    found = rule.probabilities(np.array([row for row, _ in given]), np.array([a for _, a in given]))
     expected = [
         *([0.25, 0.75, 0.0], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.2, 0.3, 0.5]),
         *([0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.25, 0.75, 0.0]),
@@ -244,7 +246,7 @@ def test_a_rule_that_fits_is_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_rule_that_was_edited_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match=r"do not fit its classes and groups; it was edited or cut\.$"):
+    with pytest.raises(InputError, match=r"do not fit its classes and groups; it was edited or cut off\.$"):
         FairRule.from_json(edited(WRONG[name]))
 
 
@@ -258,17 +260,20 @@ def test_a_rule_of_one_group_is_read_and_of_one_class_refused() -> None:
     ("text", "said"),
     [
         (edited({"schema": 2}), r"^This rule has schema 2, newer than 1; update faircrowd\.$"),
-        (edited({"kind": "other"}), r"^This is no rule of faircrowd: its kind is not 'faircrowd.FairRule'\.$"),
-        ("[]", r"^This is no rule of faircrowd: its kind is not 'faircrowd.FairRule'\.$"),
+        (edited({"kind": "other"}), r"^This is not a rule of faircrowd: its kind is not 'faircrowd.FairRule'\.$"),
+        ("[]", r"^This is not a rule of faircrowd: its kind is not 'faircrowd.FairRule'\.$"),
         ('{"kind": "faircrowd.FairRule", "schema": 2}', r"^This rule has schema 2, newer than 1"),
-        ('{"kind": "faircrowd.FairRule", "schema": 1}', r"^This is no rule of faircrowd: it lacks 'classes', "),
+        ('{"kind": "faircrowd.FairRule", "schema": 1}', r"^This is not a rule of faircrowd: 'classes', "),
         (edited({"shares": [5.0, 5.0]}), r"^This rule's numbers do not fit"),
-        (edited({"colour": 1, "age": 2}), r"^This is no rule of faircrowd: none has 'age', 'colour'\.$"),
-        (edited({"epsilon": "much"}), r"^This is no rule of faircrowd \(ValueError: could not convert"),
-        (edited({"random_state": None}), r"^This is no rule of faircrowd \(TypeError: "),
-        (edited({"epsilon": 10**400}), r"^This is no rule of faircrowd \(OverflowError: "),
+        (
+            edited({"colour": 1, "age": 2}),
+            r"^This is not a rule of faircrowd: it has 'age', 'colour', which no rule has\.$",
+        ),
+        (edited({"epsilon": "much"}), r"^This is not a rule of faircrowd \(ValueError: could not convert"),
+        (edited({"random_state": None}), r"^This is not a rule of faircrowd \(TypeError: "),
+        (edited({"epsilon": 10**400}), r"^This is not a rule of faircrowd \(OverflowError: "),
         (edited({"epsilon": "x" * 500}), r"^.{200,300}$"),
-        ("{}", r"^This is no rule of faircrowd: its kind is not"),
+        ("{}", r"^This is not a rule of faircrowd: its kind is not"),
     ],
 )
 def test_what_is_no_rule_is_refused(text: str, said: str) -> None:
@@ -277,7 +282,7 @@ def test_what_is_no_rule_is_refused(text: str, said: str) -> None:
 
 
 def test_a_rule_is_read_from_text() -> None:
-    with pytest.raises(InputError, match="from a text of JSON, not from a dict"):
+    with pytest.raises(InputError, match="from JSON text, not from a dict"):
         FairRule.from_json({})  # type: ignore[arg-type]
 
 

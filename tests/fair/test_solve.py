@@ -8,15 +8,18 @@ import pytest
 from fair import optima
 from faircrowd.errors import OptionError
 from faircrowd.exact.hashing import draw
+from faircrowd.fair import solve as solving
+from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.objective import f1_gain, make_gain
 from faircrowd.fair.program import solve as module
-from faircrowd.fair.program.atoms import Atoms, Rest, atom_hashes, collect
+from faircrowd.fair.program.atoms import Atoms, DecidedTasks, atom_hashes, collect
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.program.rounding import round_counts
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.fair.tasks.spark_problem import SparkProblem
 
 
 def some(n: int, n_classes: int, n_groups: int, seed: int = 0, votes: int | None = None, **given: Any) -> Problem:
@@ -65,7 +68,7 @@ def test_every_way_of_solving(shape: tuple[int, int], weighted: bool, decision: 
     weights = np.arange(1, 31) % 4 + 0.5 if weighted else None
     problem = some(30, *shape, sample_weight=weights)
     gain, epsilon = make_gain("accuracy", shape[0]), 0.1
-    found = solve(problem, gain, epsilon, decision, 3)
+    found = solve(problem, gain, DemographicParity(epsilon), decision, 3)
     assert_sound(problem, found, problem.posterior, epsilon)
     law = found.probabilities
     assert found.bound == found.dual_bound
@@ -86,12 +89,12 @@ def test_every_way_of_solving(shape: tuple[int, int], weighted: bool, decision: 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_multipliers_and_ties_are_the_law(shape: tuple[int, int], weighted: bool) -> None:
-    """The best class at the prices; where several are, their weights are what the law gives to such tasks."""
+def test_multipliers_and_ties_are_the_probabilities(shape: tuple[int, int], weighted: bool) -> None:
+    """The best class at the prices; where several are, their weights are what the solution gives to such tasks."""
     for votes, seed in ((None, 0), (3, 0), (3, 1)):
         weights = np.arange(1, 31) % 4 + 0.5 if weighted else np.ones(30)
         problem = some(30, *shape, seed=seed, votes=votes, sample_weight=weights if weighted else None)
-        found = solve(problem, make_gain("accuracy", shape[0]), 0.1, "randomized", 3)
+        found = solve(problem, make_gain("accuracy", shape[0]), DemographicParity(0.1), "randomized", 3)
         shares = np.bincount(problem.group, weights=weights) / weights.sum()
         scores = problem.posterior - (found.multipliers / shares[:, None])[problem.group]
         best = scores >= scores.max(axis=1, keepdims=True) - 1e-10
@@ -114,9 +117,9 @@ def test_multipliers_and_ties_are_the_law(shape: tuple[int, int], weighted: bool
 def test_labels_are_the_counts_of_the_rounding(shape: tuple[int, int]) -> None:
     for seed in (0, 1):
         problem, gain = some(60, *shape, seed=seed, votes=3), make_gain("accuracy", shape[0])
-        found = solve(problem, gain, 0.05, "deterministic", 3)
-        atoms, relaxed = module.solve_core(problem, gain, 0.05)
-        counts = module._rounded(atoms, problem.sizes.astype(float), relaxed, 0.05)
+        found = solve(problem, gain, DemographicParity(0.05), "deterministic", 3)
+        atoms, relaxed = module.solve_many(problem, gain, DemographicParity(0.05))
+        counts = module._rounded(atoms, problem.sizes.astype(float), relaxed, DemographicParity(0.05))
         labelled = np.zeros(counts.shape, dtype=int)
         place = np.searchsorted(atoms.hashes, atom_hashes(problem.posterior, problem.group))
         np.add.at(labelled, (place, found.labels), 1)
@@ -124,10 +127,10 @@ def test_labels_are_the_counts_of_the_rounding(shape: tuple[int, int]) -> None:
         assert ((counts > 0).sum(axis=1) > 1).any()
 
 
-def test_whole_labels_of_two_groups_keep_epsilon() -> None:
+def test_deterministic_labels_of_two_groups_keep_epsilon() -> None:
     for votes in (None, 3):
         problem = some(30, 2, 2, votes=votes)
-        found = solve(problem, make_gain("accuracy", 2), 0.1, "deterministic", 3)
+        found = solve(problem, make_gain("accuracy", 2), DemographicParity(0.1), "deterministic", 3)
         assert gap_of(problem, np.eye(2)[found.labels]) <= 0.1 + 1e-9
 
 
@@ -139,7 +142,7 @@ def test_gains_are_judged_by_cost_where_log_odds_are_known() -> None:
     gain = make_gain([[1.0, 0.0], [0.0, 4.0]], 2)
     label = gain.of(posterior).argmax(axis=1)
     assert label.tolist() == [1, 0, 0, 1, 1, 0, 1, 0]
-    found = solve(problem, gain, 0.0, "deterministic", 0)
+    found = solve(problem, gain, DemographicParity(0.0), "deterministic", 0)
     assert found.solver == "nothing to change"
     np.testing.assert_array_equal(found.labels, label)
     np.testing.assert_array_equal(found.probabilities, np.eye(2)[label])
@@ -150,7 +153,7 @@ def test_ties_at_no_price() -> None:
     """Tasks of even odds close the gap for nothing; the other group keeps the ties of the aggregator."""
     p = np.array([0.5, 0.5, 0.2, 0.2, 0.9, 0.9, 0.2, 0.2])
     problem = read_posterior(np.stack([1 - p, p], axis=1), [0] * 4 + [1] * 4)
-    found = solve(problem, make_gain("accuracy", 2), 0.0, "deterministic", 0)
+    found = solve(problem, make_gain("accuracy", 2), DemographicParity(0.0), "deterministic", 0)
     assert found.labels.tolist() == [1, 1, 0, 0] * 2
     assert not found.multipliers.any()
     assert found.ties == {(0, (0, 1)): (0.0, 1.0), (1, (0, 1)): (1.0, 0.0)}
@@ -167,7 +170,7 @@ def test_within_epsilon_nothing_changes() -> None:
         own = posterior.argmax(axis=1)
         value = posterior.max(axis=1).mean()
         for decision in ("deterministic", "randomized"):
-            found = solve(problem, gain, 0.25, decision, 3)
+            found = solve(problem, gain, DemographicParity(0.25), decision, 3)
             assert found.solver == "nothing to change"
             assert found.optimal
             assert (found.bound, found.dual_bound) == (pytest.approx(value), found.bound)
@@ -175,7 +178,7 @@ def test_within_epsilon_nothing_changes() -> None:
             assert found.multipliers.shape == (n_groups, 2)
             np.testing.assert_array_equal(found.labels, own)
             np.testing.assert_array_equal(found.probabilities, np.eye(2)[own])
-            assert solve(problem, gain, 0.2499, decision, 3).solver != "nothing to change"
+            assert solve(problem, gain, DemographicParity(0.2499), decision, 3).solver != "nothing to change"
 
 
 @pytest.mark.parametrize("ties", ["first", "last"])
@@ -183,7 +186,7 @@ def test_within_epsilon_nothing_changes() -> None:
 def test_ties_of_the_aggregator_are_kept_in_the_rule(ties: str, n_groups: int) -> None:
     posterior = [[0.5, 0.5], [0.75, 0.25]] * n_groups
     problem = read_posterior(posterior, np.arange(2 * n_groups) // 2, ties=ties)
-    found = solve(problem, make_gain("accuracy", 2), 0.5, "deterministic", 0)
+    found = solve(problem, make_gain("accuracy", 2), DemographicParity(0.5), "deterministic", 0)
     last = ties == "last"
     assert found.labels.tolist() == [int(last), 0] * n_groups
     weight = (0.0, 1.0) if last else (1.0, 0.0)
@@ -195,7 +198,7 @@ def test_ties_of_several_classes() -> None:
     third = 1 / 3
     rows = [[0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [third, third, third], [0.4 + 1e-13, 0.4 - 1e-13, 0.2], [0.5, 0.4, 0.1]]
     problem = read_posterior(rows * 2, [0] * 5 + [1] * 5)
-    found = solve(problem, make_gain("accuracy", 3), 0.0, "deterministic", 0)
+    found = solve(problem, make_gain("accuracy", 3), DemographicParity(0.0), "deterministic", 0)
     wanted = {(a, (0, 1)): (1.0, 0.0) for a in (0, 1)} | {(a, (1, 2)): (1.0, 0.0) for a in (0, 1)}
     assert found.ties == wanted | {(a, (0, 1, 2)): (1.0, 0.0, 0.0) for a in (0, 1)}
 
@@ -207,7 +210,7 @@ def test_f1(decision: str, shape: tuple[int, int], weighted: bool) -> None:
     weights = np.arange(10) % 3 + 0.5 if weighted else None
     problem = some(10, *shape, seed=4, sample_weight=weights)
     epsilon = 0.35
-    found = solve(problem, make_gain("f1", 2), epsilon, decision, 1)
+    found = solve(problem, make_gain("f1", 2), DemographicParity(epsilon), decision, 1)
     assert found.solver.startswith("Dinkelbach over ")
     p, w = problem.posterior[:, 1], np.ones(10) if weights is None else weights
     x = found.probabilities[:, 1]
@@ -227,24 +230,31 @@ def test_f1(decision: str, shape: tuple[int, int], weighted: bool) -> None:
     assert found.gain.name == "f1"
 
 
-def test_f1_with_a_coin_needs_tasks_in_memory() -> None:
+def test_randomized_f1_needs_tasks_in_memory() -> None:
     problem = some(10, 2, 2)
 
     class Elsewhere:
+        expected_f1 = SparkProblem.expected_f1
+        in_memory = SparkProblem.in_memory
+
         def __getattr__(self, name: str) -> Any:
             return getattr(problem, name)
 
-    with pytest.raises(OptionError, match="tasks in memory; use decision='deterministic'"):
-        solve(Elsewhere(), make_gain("f1", 2), 0.1, "randomized", 0)  # type: ignore[arg-type]
-    found = solve(Elsewhere(), make_gain("f1", 2), 0.1, "deterministic", 0)  # type: ignore[arg-type]
-    np.testing.assert_array_equal(found.labels, solve(problem, make_gain("f1", 2), 0.1, "deterministic", 0).labels)
+    with pytest.raises(
+        OptionError, match=r"^objective='f1' with decision='randomized' is for tasks in memory; in Spark, use dec"
+    ):
+        solve(Elsewhere(), make_gain("f1", 2), DemographicParity(0.1), "randomized", 0)
+    found = solve(Elsewhere(), make_gain("f1", 2), DemographicParity(0.1), "deterministic", 0)
+    np.testing.assert_array_equal(
+        found.labels, solve(problem, make_gain("f1", 2), DemographicParity(0.1), "deterministic", 0).labels
+    )
 
 
 def test_strict() -> None:
     problem = some(7, 3, 2)
     gain = make_gain("accuracy", 3)
     best = optima.best_without_coin(problem.posterior, problem.group, 0.2)
-    found = solve(problem, gain, 0.2, "deterministic", 0, strict=True)
+    found = solve(problem, gain, DemographicParity(0.2), "deterministic", 0, strict=True)
     law = np.eye(3)[found.labels]
     assert gap_of(problem, law) <= 0.2 + 1e-9
     assert value_of(problem, law, problem.posterior) == pytest.approx(best, abs=1e-9)
@@ -258,12 +268,12 @@ def test_strict_is_refused_where_it_has_no_meaning(monkeypatch: pytest.MonkeyPat
     gain = make_gain("accuracy", 3)
     weighted = some(12, 3, 2, sample_weight=np.arange(12) + 1.0)
     with pytest.raises(OptionError, match="strict=True counts tasks"):
-        solve(weighted, gain, 0.05, "deterministic", 0, strict=True)
+        solve(weighted, gain, DemographicParity(0.05), "deterministic", 0, strict=True)
     problem = some(60, 3, 2)
-    plain = module.solve_core
-    monkeypatch.setattr(module, "solve_core", lambda *given: plain(*given, most=30))
+    plain = module.solve_many
+    monkeypatch.setattr(module, "solve_many", lambda *given: plain(*given, max_gathered=30))
     with pytest.raises(OptionError, match="up to 4,194,304 different tasks; leave it out"):
-        solve(problem, gain, 0.05, "deterministic", 0, strict=True)
+        solve(problem, gain, DemographicParity(0.05), "deterministic", 0, strict=True)
 
 
 def test_a_strict_solution_short_of_its_bound_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +287,7 @@ def test_a_strict_solution_short_of_its_bound_is_not_called_optimal(monkeypatch:
             return kept._replace(bound=float((kept.counts * atoms.gains).sum() / mass.sum()) + far)
 
         monkeypatch.setattr(module, "strict_counts", short)
-        assert solve(problem, gain, 0.2, "deterministic", 0, strict=True).optimal is optimal
+        assert solve(problem, gain, DemographicParity(0.2), "deterministic", 0, strict=True).optimal is optimal
 
 
 def atoms_of(rows: list[list[float]], group: list[int], mass: list[float]) -> Atoms:
@@ -309,11 +319,6 @@ def test_the_weights_of_ties_are_averages_over_the_atoms_of_a_group() -> None:
     }
 
 
-def test_the_gap_of_counts() -> None:
-    atoms = atoms_of([[0.5, 0.5]] * 3, [0, 0, 1], [1, 3, 8])
-    assert module._gap(atoms, np.array([4.0, 8.0]), np.array([[1, 0], [2, 1], [5, 3]])) == 0.125
-
-
 def test_below_one_task_the_better_of_two_roundings_is_taken() -> None:
     """Epsilon or none at all: the one of less excess, then of more gain."""
     chosen = set()
@@ -321,15 +326,17 @@ def test_below_one_task_the_better_of_two_roundings_is_taken() -> None:
         problem = some(14, 3, 3, seed=seed)
         atoms, mass = collect(problem, make_gain("accuracy", 3)), problem.sizes.astype(float)
         for epsilon in (0.05, 0.99 / mass.min()):
-            relaxed = solve_relaxed(atoms, mass, epsilon)
-            plain = round_counts(atoms, mass, relaxed, epsilon)
-            even = round_counts(atoms, mass, solve_relaxed(atoms, mass, 0.0), 0.0)
-            found = module._rounded(atoms, mass, relaxed, epsilon)
+            relaxed = solve_relaxed(atoms, mass, DemographicParity(epsilon))
+            plain = round_counts(atoms, mass, relaxed, DemographicParity(epsilon))
+            even = round_counts(atoms, mass, solve_relaxed(atoms, mass, DemographicParity(0.0)), DemographicParity(0.0))
+            found = module._rounded(atoms, mass, relaxed, DemographicParity(epsilon))
             assert (found == plain).all() or (found == even).all()
-            ranks = [
-                (max(module._gap(atoms, mass, counts) - epsilon, 1e-12), -(counts * atoms.gains).sum())
-                for counts in (found, plain, even)
-            ]
+            ranks = []
+            for counts in (found, plain, even):
+                totals = np.zeros((3, 3))
+                np.add.at(totals, atoms.group, counts)
+                excess = float(np.ptp(totals / mass[:, None], axis=0).max()) - epsilon
+                ranks.append((max(excess, 1e-12), -(counts * atoms.gains).sum()))
             assert ranks[0] == min(ranks)
             chosen.add(ranks[1] <= ranks[2])
     assert chosen == {True, False}
@@ -340,12 +347,12 @@ def test_from_one_task_on_there_is_one_rounding(case: str, monkeypatch: pytest.M
     problem = some(14, 3, 3, seed=1)
     atoms, mass = collect(problem, make_gain("accuracy", 3)), problem.sizes.astype(float)
     epsilon = {"none": 0.0, "a task": 1 / mass.min(), "rest": 0.05}[case]
-    relaxed = solve_relaxed(atoms, mass, epsilon)
+    relaxed = solve_relaxed(atoms, mass, DemographicParity(epsilon))
     if case == "rest":
-        atoms = atoms._replace(rest=Rest(np.zeros((3, 3)), 0.0))
-    wanted = round_counts(atoms, mass, relaxed, epsilon)
+        atoms = atoms._replace(decided=DecidedTasks(np.zeros((3, 3)), 0.0))
+    wanted = round_counts(atoms, mass, relaxed, DemographicParity(epsilon))
     monkeypatch.setattr(module, "solve_relaxed", None)
-    np.testing.assert_array_equal(module._rounded(atoms, mass, relaxed, epsilon), wanted)
+    np.testing.assert_array_equal(module._rounded(atoms, mass, relaxed, DemographicParity(epsilon)), wanted)
 
 
 @pytest.mark.parametrize("lightest", [1.0, 1e-18])
@@ -357,7 +364,7 @@ def test_weights_are_spread_over_the_tasks_of_an_atom(lightest: float) -> None:
     of_task = np.array([2, 2, 2, 2, 2, 0, 1, 1])
     for split in ([0.25, 0.5, 0.25], [0.0, 0.3, 0.7], [0.5, 0.5, 0.0], [0.5, 0.4, 0.0999999]):
         fractions = np.array([[0.0, 0.0, 1.0], [0.6, 0.4, 0.0], split])
-        found = module._spread_weight(problem, of_task, Relaxed(fractions, np.zeros((2, 3)), 0, 0, ""), 3)
+        found = module._split_by_weight(problem, of_task, fractions, 3)
         wanted = np.full(8, 2)
         for rows, law in (([3, 1, 4, 2, 0], split), ([7, 6], fractions[1])):
             reached, ends = 0.0, np.cumsum(law)
@@ -370,15 +377,15 @@ def test_weights_are_spread_over_the_tasks_of_an_atom(lightest: float) -> None:
 
 def test_dinkelbach_ends_where_nothing_is_gained(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, ratios, bounds = some(40, 2, 2, seed=5), [], []
-    plain = module._solve_affine
+    plain = solving._solve_affine
 
     def watched(*given: Any) -> Solution:
         ratios.append(-float(given[1].offset[1]))
         bounds.append(plain(*given).bound)
         return plain(*given)
 
-    monkeypatch.setattr(module, "_solve_affine", watched)
-    found = solve(problem, f1_gain(0.0), 0.05, "deterministic", 0)
+    monkeypatch.setattr(solving, "_solve_affine", watched)
+    found = solve(problem, f1_gain(0.0), DemographicParity(0.05), "deterministic", 0)
     assert ratios[0] == 0.0
     assert ratios == sorted(set(ratios))
     assert 3 <= len(ratios) <= 8
@@ -386,7 +393,7 @@ def test_dinkelbach_ends_where_nothing_is_gained(monkeypatch: pytest.MonkeyPatch
     assert ratios[-1] == pytest.approx(2 * p @ x / (p.sum() + x.sum()), abs=1e-12)
     assert found.bound == pytest.approx(bounds[-1] / p.mean(), abs=1e-12)  # nothing gains more than the last bound
     assert found.bound > ratios[-1] + 1e-6
-    monkeypatch.setattr(module, "_MOST_STEPS", 2)
+    monkeypatch.setattr(solving, "_MAX_F1_STEPS", 2)
     ratios.clear()
-    solve(problem, f1_gain(0.0), 0.05, "deterministic", 0)
+    solve(problem, f1_gain(0.0), DemographicParity(0.05), "deterministic", 0)
     assert len(ratios) == 2

@@ -1,9 +1,82 @@
-"""The fair rule: the best labels whose gap between groups is at most epsilon, with a certificate."""
+"""Fair labels: the best labels whose gap between groups is at most epsilon, with a proof.
+
+Where things are
+----------------
+make, estimator
+    ``make_fair`` (a posterior and groups to fair labels) and ``FairCrowd`` (votes to fair labels).
+objective, constraint, gap, tolerances
+    What is maximised, what must be kept, how the gap is measured, and how near is equal.
+tasks/
+    The tasks to be labelled, in memory or in Spark, and the three verbs by which solvers read them.
+solve
+    One problem to labels: chooses between the two solvers and solves for F1.
+thresholds/
+    The solver for two classes and two groups: exact thresholds.
+program/
+    The solver for any number of classes and groups: a linear program over atoms.
+rule, sql
+    The rule for new tasks, as JSON and as SQL.
+certificate, frontier, what_if, margin
+    What was reached and the numbers to check it; every epsilon at once; what other epsilons would give; what holds for
+    all tasks like these.
+
+Words
+-----
+posterior
+    The probability of each class for each task, as an aggregator believes it.
+own labels
+    The aggregator's own labels, before fairness.
+unconstrained labels
+    The labels that gain the most without a constraint: the own labels if the objective is accuracy.
+rate
+    The share of a group's tasks that get a label.
+gap
+    Over classes, the largest difference between the rates of two groups; *epsilon* is the largest gap allowed.
+gain
+    What a label adds to the objective: for accuracy, its posterior probability.
+multiplier, price
+    By how much the objective would rise per unit of a rate; divided by the group's share, it is the price of a label.
+score
+    The gain of a label minus its price. A task gets the label of highest score; near scores are *tied*.
+randomized, deterministic
+    Labels drawn with probabilities, or fixed ones. The best randomized labels are at least as good as any others.
+atom
+    The tasks of one group with the same gains, which are interchangeable.
+dual bound
+    What no labels that keep the constraint can exceed; it follows from multipliers and posterior alone.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from faircrowd.fair.certificate import Certificate
+from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.estimator import FairCrowd
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.make import FairResult, make_fair
 from faircrowd.fair.rule import FairRule
 
-__all__ = ["Certificate", "FairCrowd", "FairResult", "FairRule", "Frontier", "make_fair"]
+if TYPE_CHECKING:
+    from faircrowd.fair.margin import Margin, margin_for
+    from faircrowd.fair.tasks.spark_problem import apply_rule
+
+__all__ = [
+    "Certificate",
+    "DemographicParity",
+    "FairCrowd",
+    "FairResult",
+    "FairRule",
+    "Frontier",
+    "Margin",
+    "apply_rule",
+    "make_fair",
+    "margin_for",
+]
+
+_IMPORTED_ON_FIRST_USE = {"Margin": "margin", "margin_for": "margin", "apply_rule": "tasks.spark_problem"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _IMPORTED_ON_FIRST_USE:
+        raise AttributeError(f"module 'faircrowd.fair' has no attribute {name!r}")
+    return getattr(import_module(f"faircrowd.fair.{_IMPORTED_ON_FIRST_USE[name]}"), name)

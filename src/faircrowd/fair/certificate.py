@@ -1,65 +1,69 @@
-"""The certificate: what was promised, what was reached, and the numbers to check it with."""
+"""The certificate of fair labels: what was promised, what was reached, and the numbers to check it with."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from faircrowd.errors import InputError
+from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain, f1_bound
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import dual_value
 from faircrowd.fair.tasks.read_posterior import label_codes, read_posterior
 from faircrowd.fair.tasks.tally import Tally
+from faircrowd.fair.tolerances import EQUAL_VALUES
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.value_names import value_names
 
-__all__ = ["Certificate", "certify"]
+if TYPE_CHECKING:
+    from faircrowd._types import ByTask, FrameLike, ValuesLike
 
-_SAME = 1e-12
+__all__ = ["Certificate", "certify"]
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What fair labels promise and reach. Anyone can recheck it: see ``verify``.
+    """What fair labels promise and reach; ``verify`` recomputes it.
 
     Attributes
     ----------
     epsilon : float
     gap, gap_before : float
-        The demographic-parity gap of the labels, and of the aggregator's own.
+        The demographic-parity gap of the labels, and of the aggregator's own labels.
     rates, rates_before : dict
         Share of each class in each group.
     expected_accuracy, expected_accuracy_before : float
         Mean posterior probability of the labels.
     objective : str
     value, value_before : float
-        The objective of the labels, and of the aggregator's own.
+        The objective of the labels, and of the aggregator's own labels.
     bound : float
-        No labelling within epsilon is worth more (with ``strict``, none without a coin).
+        No labelling within epsilon has a higher objective (with ``strict``, no deterministic one).
     dual_bound : float
-        The bound that the multipliers prove, with or without a coin; above ``bound`` only with ``strict``, where an
-        integer program proves more.
+        The bound that the multipliers prove for all labels, randomized or not; above ``bound`` only with ``strict``,
+        where an integer program proves more.
     optimality_gap : float
-        ``bound - value``: how much better labels could be at the very most. (Negative only where whole labels
+        ``bound - value``: how much better labels could be at most. (Negative only where labels rounded to whole tasks
         exceed epsilon, see ``gap``: the bound is for labels within it.)
     optimal : bool
-        Whether no labels of this kind (with a coin; or without) are better, by proof.
+        Whether it is proved that no labels of this kind (randomized, or deterministic) are better.
     multipliers : list
-        A row a group, a column a class; with the posterior they give the bound.
+        One row per group, one column per class; with the posterior they give the bound.
     changed, changed_share
-        How many labels differ from the aggregator's own.
+        How many labels differ from the aggregator's own labels.
     changes : list of dict
-        The same by group, label before and after.
+        The changes by group, label before and label after.
     thresholds : str
         The rule in words.
     decision, solver : str
     seconds : float
     tasks : int
     promise : dict or None
-        With ``confidence``: what is promised of all tasks like these (``epsilon``, ``confidence``), by which
-        inequality, and whether the tasks are enough for it. ``epsilon`` above is then the tightened one.
+        With ``confidence``: what is promised about all tasks like these (``epsilon``, ``confidence``), by which
+        inequality, and whether there are enough tasks for it. ``epsilon`` above is then the tightened one.
     """
 
     epsilon: float
@@ -95,11 +99,11 @@ class Certificate:
 
     def verify(
         self,
-        posterior: Any,
-        sensitive_features: Any,
-        labels: Any,
+        posterior: "FrameLike | ArrayLike",
+        sensitive_features: "ByTask",
+        labels: "ByTask",
         *,
-        sample_weight: Any = None,
+        sample_weight: "ValuesLike | None" = None,
         tolerance: float = 1e-9,
     ) -> None:
         """Recompute gap, accuracy, value and dual bound from posterior, groups, labels and multipliers.
@@ -114,7 +118,9 @@ class Certificate:
         gain = Gain(self.objective, np.asarray(self.gain_matrix), np.asarray(self.gain_offset))
         mass = np.ones(codes.size) if problem.weights is None else problem.weights
         atoms = Atoms(gain.of(problem.posterior), mass, problem.group, None)
-        bound = dual_value(atoms, problem.group_weights(), np.asarray(self.multipliers), self.epsilon)
+        bound = dual_value(
+            atoms, problem.group_weights(), np.asarray(self.multipliers), DemographicParity(self.epsilon)
+        )
         tally = problem.tally(codes, gain)
         if gain.name == "f1":
             bound = f1_bound(float(tally.beliefs[1] / tally.mass.sum()), -self.gain_offset[1], bound)
@@ -126,7 +132,7 @@ class Certificate:
         }
         for name, value in found.items():
             if abs(value - getattr(self, name)) > tolerance:
-                raise InputError(f"The certificate says {name} {getattr(self, name)!r}; recomputed it is {value!r}.")
+                raise InputError(f"The certificate's {name} is {getattr(self, name)!r}; recomputed it is {value!r}.")
         if self.bound > self.dual_bound + tolerance:
             raise InputError(f"The certificate's bound {self.bound!r} is above its dual bound {self.dual_bound!r}.")
         if self.gap <= self.epsilon + tolerance and self.bound < self.value - tolerance:
@@ -138,7 +144,7 @@ def certify(
     groups: Vocabulary,
     tally: Tally,
     gain: Gain,
-    multipliers: Any,
+    multipliers: NDArray[np.float64],
     *,
     epsilon: float,
     bound: float,
@@ -150,7 +156,7 @@ def certify(
     seconds: float,
     promise: dict[str, Any] | None = None,
 ) -> Certificate:
-    """Gather the numbers of a certificate from the labels."""
+    """Return the certificate of labels."""
     group_names, class_names = value_names(groups), value_names(classes)
     tasks = int(tally.tasks.sum())
     moved = tally.tasks * ~np.eye(len(classes), dtype=bool)
@@ -160,7 +166,7 @@ def certify(
     ]
     accuracy_before, accuracy = tally.accuracies
     value_before, value = tally.values(gain)
-    if abs(bound - value) < _SAME:  # sums in another order: equal but for their last digits
+    if abs(bound - value) < EQUAL_VALUES:  # summed in another order
         bound, dual_bound = max(bound, value), max(dual_bound, value)
     return Certificate(
         epsilon=epsilon,
@@ -177,7 +183,7 @@ def certify(
         dual_bound=dual_bound,
         optimality_gap=bound - value,
         optimal=optimal,
-        multipliers=np.asarray(multipliers).tolist(),
+        multipliers=multipliers.tolist(),
         gain_matrix=gain.matrix.tolist(),
         gain_offset=gain.offset.tolist(),
         changed=int(moved.sum()),
@@ -192,5 +198,5 @@ def certify(
     )
 
 
-def _named(groups: list[str], classes: list[str], rates: Any) -> dict[str, dict[str, float]]:
+def _named(groups: list[str], classes: list[str], rates: NDArray[np.float64]) -> dict[str, dict[str, float]]:
     return {g: dict(zip(classes, map(float, row), strict=True)) for g, row in zip(groups, rates, strict=True)}

@@ -8,23 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_number
-from faircrowd.errors import OptionError
-from faircrowd.fair.objective import Gain, expected_f1
+from faircrowd.fair.constraint import DemographicParity
+from faircrowd.fair.gap import gap_of
+from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.atoms import merge
 from faircrowd.fair.program.relaxed import solve_relaxed
 from faircrowd.fair.solve import solve
+from faircrowd.fair.tasks.population import Population
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.thresholds.flip_cost import flip_path
 from faircrowd.fair.thresholds.sorted_group import rate_at_count, sort_groups
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Frontier", "FrontierPoint", "Solution", "sweep", "trace_frontier"]
+__all__ = ["Frontier", "FrontierPoint", "SweepPoint", "sweep", "trace_frontier"]
 
-_POINTS = 21
+_SWEEP_POINTS = 21
 
 
 class FrontierPoint(NamedTuple):
-    """One point: the gap reached, the objective, expected number of labels changed, and expected accuracy."""
+    """One point: the gap reached, the objective, the expected number of labels changed, and the expected accuracy."""
 
     gap: float
     value: float
@@ -34,22 +36,22 @@ class FrontierPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """The best objective for every epsilon, with a coin.
+    """The best objective of randomized labels for every epsilon.
 
     Attributes
     ----------
     gap : ndarray
-        Falling from the gap of the labels without a constraint to 0.
+        Falling from the gap of the unconstrained labels to 0.
     value : ndarray
         The best objective with at most this gap.
     changed : ndarray
-        Expected number of labels that differ from those without a constraint.
+        Expected number of labels that differ from the unconstrained ones.
     accuracy : ndarray
         Expected accuracy; the same as ``value`` where that is the objective.
     optimality_gap : float
         Bound minus value at the point where they differ most.
     exact : bool
-        Whether the points are all vertices of a piecewise-linear curve, so that values between are exact too.
+        Whether the points are all vertices of a piecewise-linear curve, so that values between them are exact too.
     """
 
     gap: NDArray[np.float64]
@@ -60,7 +62,7 @@ class Frontier:
     exact: bool
 
     def at(self, epsilon: float) -> FrontierPoint:
-        """Return the point of an epsilon, in the logarithm of the number of vertices."""
+        """Return the point of an epsilon, in a time that grows with the logarithm of the number of vertices."""
         epsilon = check_number("epsilon", epsilon, low=0, high=1)
         columns = (self.value, self.changed, self.accuracy)
         if epsilon >= self.gap[0]:
@@ -71,69 +73,72 @@ class Frontier:
         return FrontierPoint(epsilon, *(float(y[left] + part * (y[right] - y[left])) for y in columns))
 
 
-def trace_frontier(problem: Problem, gain: Gain, random_state: int) -> Frontier:
-    """Trace the whole frontier: exactly for two classes and groups, else by a sweep of certified solutions."""
-    if not isinstance(problem, Problem):
-        raise OptionError("The frontier is traced for tasks in memory; in Spark, fit with several epsilons.")
-    if gain.name != "f1" and problem.n_classes == 2 and problem.n_groups == 2:
+def trace_frontier(population: Population, gain: Gain, random_state: int) -> Frontier:
+    """Trace the frontier: exactly for two classes and two groups, otherwise by a sweep of certified solutions.
+
+    The tasks must be in memory.
+    """
+    problem = population.in_memory("The frontier", "fit with several epsilons")
+    if gain.name != "f1" and DemographicParity(0.0).has_thresholds(problem.n_groups, problem.n_classes):
         return _exact(problem, gain, random_state)
     return _traced(problem, sweep(problem, gain, random_state))
 
 
 def _exact(problem: Problem, gain: Gain, random_state: int) -> Frontier:
-    # The groups are sorted anew: kept from the labels, they would take as much memory as half the posterior.
+    # The groups are sorted again: to keep them from the labels would take as much memory as half the posterior.
     found = sort_groups(problem, gain, random_state)
     zero, one = found.groups
     own = rate_at_count(one, one.own_count) - rate_at_count(zero, zero.own_count)
     falls, rises = (one, zero) if own > 0 else (zero, one)
-    gap, value, changed, marked = flip_path(falls, rises, abs(own))
+    gap, value, changed, labelled = flip_path(falls, rises, abs(own))
     accuracy = value + found.base
     if not gain.is_accuracy:
-        accuracy = _accuracy_gained(value, marked, gain)
+        accuracy = _accuracy_gained(value, labelled, gain)
         accuracy += float(np.average(problem.posterior[:, 0], weights=problem.weights))
     return Frontier(gap, value + found.base, changed, accuracy, 0.0, exact=True)
 
 
-def _accuracy_gained(value: NDArray[np.float64], marked: NDArray[np.float64], gain: Gain) -> NDArray[np.float64]:
-    """Return what labels 1 add to the accuracy, from what they add to the objective, and the share of tasks marked.
+def _accuracy_gained(value: NDArray[np.float64], labelled: NDArray[np.float64], gain: Gain) -> NDArray[np.float64]:
+    """Return what labels 1 add to the accuracy, from what they add to the objective and the share of tasks labelled 1.
 
-    A label 1 gains ``rise * p + start`` here and ``2 * p - 1`` there.
+    A label 1 adds ``rise * p + start`` to the objective and ``2 * p - 1`` to the accuracy.
     """
     (lose, gone), (miss, hit) = gain.matrix
     rise, start = (hit - miss) - (gone - lose), (gone - lose) + (gain.offset[1] - gain.offset[0])
-    return 2 * (value - start * marked) / rise - marked if rise else np.full(value.size, np.nan)
+    return 2 * (value - start * labelled) / rise - labelled if rise else np.full(value.size, np.nan)
 
 
-class Solution(NamedTuple):
-    """The best labelling with a coin for one epsilon.
+class SweepPoint(NamedTuple):
+    """The best randomized labelling for one epsilon.
 
     Attributes
     ----------
     epsilon : float
-    law : ndarray, shape (n_tasks, n_classes)
+    probabilities : ndarray, shape (n_tasks, n_classes)
         Probability of each label.
-    free : ndarray of int32, shape (n_tasks,)
-        The labels without a constraint.
+    unconstrained : ndarray of int32, shape (n_tasks,)
+        The unconstrained labels.
     multipliers : ndarray, shape (n_groups, n_classes)
     gain : Gain
     value, bound : float
     """
 
     epsilon: float
-    law: NDArray[np.float64]
-    free: Codes
+    probabilities: NDArray[np.float64]
+    unconstrained: Codes
     multipliers: NDArray[np.float64]
     gain: Gain
     value: float
     bound: float
 
 
-def _traced(problem: Problem, solutions: Iterator[Solution]) -> Frontier:
+def _traced(problem: Problem, points: Iterator[SweepPoint]) -> Frontier:
     weights = np.ones(problem.group.size) if problem.weights is None else problem.weights
     rows = []
-    for at in solutions:
-        accuracy = float(weights @ (at.law * problem.posterior).sum(axis=1) / weights.sum())
-        changed = float((1.0 - np.take_along_axis(at.law, at.free[:, None].astype(np.int64), axis=1)).sum())
+    for at in points:
+        accuracy = float(weights @ (at.probabilities * problem.posterior).sum(axis=1) / weights.sum())
+        unchanged = np.take_along_axis(at.probabilities, at.unconstrained[:, None].astype(np.int64), axis=1)
+        changed = float((1.0 - unchanged).sum())
         rows.append((at.epsilon, at.value, changed, accuracy, at.bound - at.value))
     gap, value, changes, accuracies, short = np.array(rows).T
     return Frontier(gap, value, changes, accuracies, float(short.max()), exact=False)
@@ -141,27 +146,27 @@ def _traced(problem: Problem, solutions: Iterator[Solution]) -> Frontier:
 
 def sweep(
     problem: Problem, gain: Gain, random_state: int, epsilons: Sequence[float] | None = None
-) -> Iterator[Solution]:
-    """Solve for falling epsilons (by default spread evenly over the gap), each from the multipliers of the last."""
+) -> Iterator[SweepPoint]:
+    """Solve for falling epsilons (by default evenly spaced down to 0), each from the multipliers of the one before."""
     if gain.name == "f1":
-        free = solve(problem, gain, 1.0, "randomized", random_state).labels
+        free = solve(problem, gain, DemographicParity(1.0), "randomized", random_state).labels
         for epsilon in _epsilons(problem, free) if epsilons is None else epsilons:
-            solved = solve(problem, gain, epsilon, "randomized", random_state)
-            value = expected_f1(problem, solved.probabilities[:, 1])
-            law = solved.probabilities
-            yield Solution(epsilon, law, free, solved.multipliers, solved.gain, value, solved.bound)
+            solved = solve(problem, gain, DemographicParity(epsilon), "randomized", random_state)
+            chances = solved.probabilities
+            value = problem.expected_f1(chances)
+            yield SweepPoint(epsilon, chances, free, solved.multipliers, solved.gain, value, solved.bound)
         return
     gains, mass = gain.of(problem.posterior), problem.group_weights()
     atoms = merge(gains, problem.group, problem.weights)
     free = problem.own if gain.is_accuracy else np.argmax(gains, axis=1).astype(np.int32)
     start = None
     for epsilon in _epsilons(problem, free) if epsilons is None else epsilons:
-        found = solve_relaxed(atoms, mass, epsilon, start)
+        found = solve_relaxed(atoms, mass, DemographicParity(epsilon), start)
         start = found.multipliers
-        law = found.fractions if atoms.of_task is None else found.fractions[atoms.of_task]
-        yield Solution(epsilon, law, free, found.multipliers, gain, found.value, found.bound)
+        chances = found.fractions if atoms.of_task is None else found.fractions[atoms.of_task]
+        yield SweepPoint(epsilon, chances, free, found.multipliers, gain, found.value, found.bound)
 
 
 def _epsilons(problem: Problem, labels: Codes) -> list[float]:
-    widest = float(np.ptp(problem.rates(labels), axis=0).max())
-    return [float(epsilon) for epsilon in np.linspace(widest, 0.0, _POINTS)]
+    widest = gap_of(problem.rates(labels))
+    return [float(epsilon) for epsilon in np.linspace(widest, 0.0, _SWEEP_POINTS)]

@@ -4,48 +4,62 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, overload
+
+from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_choice, check_count, check_number, warn
 from faircrowd.errors import DataWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
+from faircrowd.fair.constraint import DemographicParity, prices_of
 from faircrowd.fair.frontier import Frontier, trace_frontier
-from faircrowd.fair.objective import Gain, make_gain
+from faircrowd.fair.objective import make_gain
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
-from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    from faircrowd._types import ByTask, FrameLike, ValuesLike
     from faircrowd.fair.margin import Margin
+    from faircrowd.fair.tasks.problem import Problem
+
+    Tasks = TypeVar("Tasks", bound=Population, default=Problem, covariant=True)
+    ResultRows = TypeVar("ResultRows", default=NDArray[Any])
+else:
+    from typing import TypeVar
+
+    Tasks, ResultRows = TypeVar("Tasks"), TypeVar("ResultRows")
 
 __all__ = ["FairResult", "make_fair", "solve_problem"]
 
 
 @dataclass(frozen=True, eq=False)
-class FairResult:
+class FairResult(Generic[Tasks, ResultRows]):
     """Fair labels and what comes with them.
 
     Attributes
     ----------
     labels
-        A label a task, in the order of the posterior: a Series like an aggregator's, or an array for an
+        The label of each task, in the order of the posterior: a Series like an aggregator's, or an array for an
         array.
     probabilities
-        The probability of each label under the best rule with a coin.
+        The probability of each label under the best randomized rule.
     rule : FairRule
         For new tasks.
     certificate : Certificate
     margin : Margin or None
-        With ``confidence``: what is promised of all tasks like these, and what that rests on.
+        With ``confidence``: what is promised about all tasks like these, and on what grounds.
     frontier : Frontier
-        Every epsilon at once (computed when first asked for).
+        Every epsilon at once (computed when first used).
     """
 
-    problem: Problem
-    solved: Solution
+    problem: Tasks
+    solved: Solution[ResultRows]
     rule: FairRule
     certificate: Certificate
     margin: "Margin | None"
@@ -53,12 +67,12 @@ class FairResult:
 
     @cached_property
     def labels(self) -> Any:
-        """A label a task."""
+        """The label of each task."""
         return self.problem.labels(self.solved.labels)
 
     @cached_property
     def probabilities(self) -> Any:
-        """The probability of each label, a task and class."""
+        """The probability of each label, one row per task."""
         return self.problem.frame(self.solved.probabilities)
 
     @cached_property
@@ -68,17 +82,17 @@ class FairResult:
 
 
 def make_fair(
-    posterior: Any,
-    sensitive_features: Any,
+    posterior: "FrameLike | ArrayLike",
+    sensitive_features: "ByTask",
     *,
     epsilon: float,
-    objective: Any = "accuracy",
+    objective: str | ArrayLike = "accuracy",
     decision: str = "deterministic",
     random_state: int = 0,
     strict: bool = False,
-    sample_weight: Any = None,
-    log_posterior: Any = None,
-    evidence: Any = None,
+    sample_weight: "ValuesLike | None" = None,
+    log_posterior: "FrameLike | ArrayLike | None" = None,
+    evidence: "ValuesLike | None" = None,
     ties: str = "first",
     confidence: float | None = None,
 ) -> FairResult:
@@ -87,22 +101,22 @@ def make_fair(
     Parameters
     ----------
     posterior : frame or array-like, shape (n_tasks, n_classes)
-        A frame indexed by task (or with a task column) with a column a class, or an array (tasks 0, 1, ...,
+        A frame indexed by task (or with a task column) with one column per class, or an array (tasks 0, 1, ...,
         classes 0, 1, ...).
     sensitive_features : Series, dict, frame or array-like
         The group of each task, by its id, or by position for an array. Several columns are intersected.
     epsilon : float
-        The largest gap allowed, from 0 to 1: over classes, the largest difference between two groups' rates.
+        The largest gap allowed, from 0 to 1: over classes, the largest difference between the rates of two groups.
     objective : {"accuracy", "f1"} or array-like, shape (n_classes, n_classes)
         What is maximised; a matrix holds the gain (minus the cost) of each label (column) for each true class
         (row).
     decision : {"deterministic", "randomized"}
-        The best labels without a coin; or a draw from the best rule with one.
+        The best deterministic labels, or a draw from the best randomized rule.
     random_state : int
         Seed of draws, and of the order of equal tasks; each depends on it and the task's id alone.
     strict : bool
-        More than two classes or groups, without a coin: keep epsilon to the letter, by an integer program.
-        Otherwise whole labels may exceed it by less than 2 / (size of the smallest group), and mostly do not.
+        More than two classes or groups, deterministic: keep epsilon exactly, by an integer program. Otherwise labels
+        rounded to whole tasks may exceed it by less than 2 / (size of the smallest group), and mostly do not.
     sample_weight : array-like, shape (n_tasks,), optional
     log_posterior : like posterior, optional
         Logarithms; they order posteriors that round to 0 or 1.
@@ -112,8 +126,8 @@ def make_fair(
         The class of the aggregator's own label where its posterior is tied.
     confidence : float, optional
         Tighten epsilon, so that the gap of the rule on all tasks like these (not only on these) is within epsilon
-        with this probability; :mod:`faircrowd.fair.margin` states the inequality. If the tasks are too few to
-        promise it, a warning says so and the gap is made as small as it can be.
+        with this probability; :class:`faircrowd.fair.Margin` holds the inequality. If there are too few tasks to
+        promise it, there is a warning, and the gap is made as small as possible.
 
     Returns
     -------
@@ -148,17 +162,43 @@ def make_fair(
     )
 
 
+@overload
 def solve_problem(
-    problem: Problem,
+    problem: "Problem",
     *,
     epsilon: float,
-    objective: Any,
+    objective: str | ArrayLike,
     decision: str,
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
-) -> FairResult:
-    """Solve, and gather rule, certificate and frontier."""
+) -> FairResult: ...
+
+
+@overload
+def solve_problem(
+    problem: Population[Rows],
+    *,
+    epsilon: float,
+    objective: str | ArrayLike,
+    decision: str,
+    random_state: int,
+    strict: bool = False,
+    confidence: float | None = None,
+) -> FairResult[Population[Rows], Rows]: ...
+
+
+def solve_problem(
+    problem: Population[Rows],
+    *,
+    epsilon: float,
+    objective: str | ArrayLike,
+    decision: str,
+    random_state: int,
+    strict: bool = False,
+    confidence: float | None = None,
+) -> FairResult[Population[Rows], Rows]:
+    """Find the fair labels of tasks in memory or in Spark, with their rule, certificate and frontier."""
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     check_choice("decision", decision, ("deterministic", "randomized"))
     random_state = check_count("random_state", random_state)
@@ -166,7 +206,7 @@ def solve_problem(
     margin = None if confidence is None else _margin(problem, epsilon, confidence)
     epsilon = epsilon if margin is None else margin.tightened
     start = time.perf_counter()
-    solved = solve(problem, gain, epsilon, decision, random_state, strict)
+    solved = solve(problem, gain, DemographicParity(epsilon), decision, random_state, strict)
     seconds = time.perf_counter() - start
     tally = problem.tally(solved.labels, solved.gain)
     rule = _rule(problem, solved, tally, epsilon, random_state)
@@ -180,7 +220,7 @@ def solve_problem(
         bound=solved.bound,
         dual_bound=solved.dual_bound,
         optimal=solved.optimal,
-        thresholds=_words(rule),
+        thresholds=_in_words(rule),
         decision=decision,
         solver=solved.solver,
         seconds=seconds,
@@ -189,7 +229,7 @@ def solve_problem(
     return FairResult(problem, solved, rule, certificate, margin, lambda: trace_frontier(problem, gain, random_state))
 
 
-def _margin(problem: Problem, epsilon: float, confidence: float) -> "Margin":
+def _margin(problem: Population, epsilon: float, confidence: float) -> "Margin":
     from faircrowd.fair.margin import margin_for
 
     if problem.weights is not None:
@@ -200,26 +240,24 @@ def _margin(problem: Problem, epsilon: float, confidence: float) -> "Margin":
     return found
 
 
-def _rule(problem: Problem, solved: Solution, tally: Tally, epsilon: float, random_state: int) -> FairRule:
+def _rule(problem: Population, solved: Solution[Rows], tally: Tally, epsilon: float, random_state: int) -> FairRule:
     mass = tally.mass.sum(axis=(1, 2))
-    shares = mass / mass.sum()
-    gain: Gain = solved.gain
     return FairRule(
         classes=tuple(problem.classes.to_list()),
         groups=tuple(problem.groups.to_list()),
-        prices=solved.multipliers / shares[:, None],
-        gain_matrix=gain.matrix,
-        gain_offset=gain.offset,
-        shares=shares,
+        prices=prices_of(solved.multipliers, mass),
+        gain_matrix=solved.gain.matrix,
+        gain_offset=solved.gain.offset,
+        shares=mass / mass.sum(),
         epsilon=epsilon,
         random_state=random_state,
         ties=solved.ties,
     )
 
 
-def _words(rule: FairRule) -> str:
+def _in_words(rule: FairRule) -> str:
     thresholds = rule.thresholds
     if thresholds is None:
         return str(rule)
-    said = [f"group {name!s} needs a posterior above {t:.4f}" for name, t in zip(rule.groups, thresholds, strict=True)]
-    return ", ".join(said) + f" for label {rule.classes[1]!s}"
+    texts = [f"group {name!s} needs a posterior above {t:.4f}" for name, t in zip(rule.groups, thresholds, strict=True)]
+    return ", ".join(texts) + f" for label {rule.classes[1]!s}"

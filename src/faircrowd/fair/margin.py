@@ -1,14 +1,14 @@
 r"""From the tasks at hand to all tasks like them: how much to tighten epsilon.
 
-**Problem.** A rule is chosen so that its gap on the sample is at most epsilon. Its gap in the population the tasks
-were drawn from is larger or smaller. By which margin must epsilon be tightened, so that the population gap is
+**Problem.** A rule is chosen so that its gap on the sample is at most epsilon. Its gap in the population that the
+tasks were drawn from is larger or smaller. By which margin must epsilon be tightened, so that the population gap is
 within epsilon with a given probability, although the rule was learned from the same sample?
 
-**Assumptions.** The tasks of a group are independent draws from one law, groups apart from each other, all of the
-same weight. The aggregator is held fixed: it is a given function from votes to a posterior. (One that was
-fitted to the same votes is covered as far as its fit would be the same on other tasks of the crowd.) Ties are
-broken by a coin that does not look at the task: for two classes with any weight; for more, by an order of the
-classes that is drawn at random, or else ties have probability zero.
+**Assumptions.** The tasks of a group are independent draws from one distribution, independent of those of other groups,
+and all have the same weight. The aggregator is held fixed: it is a given function from votes to a posterior. (One that
+was fitted to the same votes is covered as far as its fit would be the same on other tasks of the crowd.) Ties are
+broken at random, independently of the task: for two classes with any probability; for more, by a random order of the
+classes, or else ties have probability zero.
 
 **Inequality.** In group a, class k is given where :math:`z_j = U_k - U_j > \lambda_k - \lambda_j` for all other
 classes j: a corner (orthant) in :math:`K - 1` coordinates, of which only the :math:`\lambda` are learned. Let
@@ -37,7 +37,6 @@ right side at most 1 - confidence. No rate needs to be known, and it holds for e
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,32 +44,33 @@ from scipy.special import erf, erfcx
 
 from faircrowd._checks import check_confidence, check_count, check_number, few
 from faircrowd.errors import OptionError
+from faircrowd.fair.tolerances import MARGIN_PRECISION
 
 __all__ = ["Margin", "margin_for"]
 
-_MOST = 10**12
+_MOST_TASKS_NEEDED = 10**12
 
 
 @dataclass(frozen=True)
 class Margin:
-    """By how much epsilon is tightened.
+    """By how much epsilon is tightened, so that a promise about all tasks like the ones at hand holds.
 
     Attributes
     ----------
     margin : float
         With probability ``confidence`` the population gap exceeds the sample gap by no more than this.
     epsilon : float
-        What is asked of the population.
+        The gap that is promised for the population.
     tightened : float
-        What to ask of the sample: ``epsilon - margin``, or 0 where that is negative.
+        The gap that is allowed in the sample: ``epsilon - margin``, or 0 where that is negative.
     enough : bool
-        Whether the sample is large enough to promise ``epsilon``. If not, a sample gap of 0 is the best there is,
-        and nothing is promised.
+        Whether the sample is large enough to promise ``epsilon``. If not, the best is a sample gap of 0, and nothing
+        is promised.
     inequality : str
-        What the margin rests on.
+        The inequality that the margin is derived from.
     confidence : float
     needed : int or None
-        Tasks in each group from which on epsilon can be promised; None if no number will do (epsilon 0).
+        Number of tasks in each group that is enough to promise epsilon; None if no number is (epsilon 0).
     """
 
     margin: float
@@ -94,7 +94,9 @@ class Margin:
         )
 
 
-def margin_for(group_sizes: Sequence[int] | NDArray[Any], n_classes: int, epsilon: float, confidence: float) -> Margin:
+def margin_for(
+    group_sizes: Sequence[int] | NDArray[np.int64], n_classes: int, epsilon: float, confidence: float
+) -> Margin:
     """Return by how much to tighten epsilon, so that the population gap stays within it.
 
     Parameters
@@ -105,7 +107,7 @@ def margin_for(group_sizes: Sequence[int] | NDArray[Any], n_classes: int, epsilo
     epsilon : float
         The largest gap allowed in the population.
     confidence : float
-        The probability with which it is kept, from 0.5 to 1 (1 itself cannot be had).
+        The probability with which it is kept, from 0.5 to 1 (1 itself is impossible).
 
     Returns
     -------
@@ -157,7 +159,7 @@ def _margin(sizes: NDArray[np.float64], n_classes: int, error: float) -> float:
     rest = sizes - left_out
     shift = left_out / sizes
     low, high = 0.0, 1.0
-    while high - low > 1e-12:
+    while high - low > MARGIN_PRECISION:
         middle = (low + high) / 2
         room = middle - shift[first] - shift[second]
         tail = _sum_tail(room, rest[first], log_front[first], rest[second], log_front[second])
@@ -165,10 +167,16 @@ def _margin(sizes: NDArray[np.float64], n_classes: int, error: float) -> float:
     return high
 
 
-def _sum_tail(m: Any, n: Any, log_c: Any, n_other: Any, log_c_other: Any) -> NDArray[np.float64]:
+def _sum_tail(
+    m: NDArray[np.float64],
+    n: NDArray[np.float64],
+    log_c: NDArray[np.float64],
+    n_other: NDArray[np.float64],
+    log_c_other: NDArray[np.float64],
+) -> NDArray[np.float64]:
     r"""Return :math:`P(X + Y > m)` of independent X and Y with :math:`P(X > x) = \min(1, c e^{-2 n x^2})`."""
     start, start_other = np.sqrt(log_c / (2 * n)), np.sqrt(log_c_other / (2 * n_other))
-    end = np.maximum(m - start_other, start)  # where X is larger, Y is large enough for sure
+    end = np.maximum(m - start_other, start)  # where X is larger, Y is always large enough
     both = n + n_other
     centre = n_other * m / both
     # The density of X times the tail of Y is 4 n x times a normal curve around the centre, whose logarithm at the
@@ -185,7 +193,7 @@ def _sum_tail(m: Any, n: Any, log_c: Any, n_other: Any, log_c_other: Any) -> NDA
 
 def _needed(n_groups: int, n_classes: int, error: float, epsilon: float) -> int | None:
     """Return how many tasks in each group make the margin at most epsilon."""
-    pairs = math.comb(n_groups, 2)  # all alike, so one stands for them
+    pairs = math.comb(n_groups, 2)  # all equal, so one represents them
 
     def is_enough(n: int) -> bool:
         return _margin(np.full(2, float(n)), n_classes, error / pairs) <= epsilon
@@ -193,7 +201,7 @@ def _needed(n_groups: int, n_classes: int, error: float, epsilon: float) -> int 
     high = 1
     while not is_enough(high):
         high *= 2
-        if high > _MOST:
+        if high > _MOST_TASKS_NEEDED:
             return None
     low = high // 2
     while high - low > 1:

@@ -6,22 +6,19 @@ matrix of gains is M itself (costs with a minus). F1 of the second of two classe
 :math:`2p - \lambda`, with :math:`\lambda` the ratio reached so far.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_choice
 from faircrowd.errors import OptionError
 
-if TYPE_CHECKING:
-    from faircrowd.fair.tasks.problem import Problem
+__all__ = ["Gain", "f1_bound", "f1_gain", "make_gain"]
 
-__all__ = ["Gain", "expected_f1", "f1_bound", "f1_gain", "make_gain"]
-
-
-_MOST = 1e9
+_LARGEST_GAIN = 1e9
+"""Gains beyond this, or all below its reciprocal, lose digits beside the rates."""
 
 
 class Gain(NamedTuple):
@@ -37,12 +34,12 @@ class Gain(NamedTuple):
         return self.name == "accuracy"
 
     def of(self, posterior: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what each label gains, a task and class."""
+        """Return what each label of each task gains."""
         return posterior if self.is_accuracy else np.asarray(_gains(posterior, self.matrix, self.offset))
 
 
-def make_gain(objective: Any, n_classes: int) -> Gain:
-    """Read an objective: "accuracy", "f1" (its first step), or a matrix with gains of label k where j is true."""
+def make_gain(objective: str | ArrayLike, n_classes: int) -> Gain:
+    """Read an objective: "accuracy", "f1" (its first step), or a matrix of the gains of label k where j is true."""
     identity, zero = np.eye(n_classes), np.zeros(n_classes)
     if isinstance(objective, str):
         check_choice("objective", objective, ("accuracy", "f1"))
@@ -55,7 +52,7 @@ def make_gain(objective: Any, n_classes: int) -> Gain:
         matrix = np.asarray(objective, dtype=np.float64)
     except (TypeError, ValueError):
         raise OptionError(
-            f"objective is accuracy, f1, or a matrix of gains, {n_classes} x {n_classes} numbers; not this."
+            f"objective must be 'accuracy', 'f1' or a matrix of gains, {n_classes} x {n_classes} numbers."
         ) from None
     if matrix.shape != (n_classes, n_classes) or not np.isfinite(matrix).all():
         raise OptionError(
@@ -63,9 +60,9 @@ def make_gain(objective: Any, n_classes: int) -> Gain:
             f"numbers; got shape {matrix.shape}."
         )
     largest = float(np.abs(matrix).max())
-    if largest > _MOST or 0 < largest < 1 / _MOST:
+    if largest > _LARGEST_GAIN or 0 < largest < 1 / _LARGEST_GAIN:
         raise OptionError(
-            f"The gains are of a size ({largest:g}) at which digits are lost; scale the matrix towards 1."
+            f"The largest gain of the matrix is {largest:g}, at which digits are lost; scale the matrix towards 1."
         )
     return Gain("gains", matrix, zero)
 
@@ -83,17 +80,11 @@ def f1_bound(mean: float, ratio: float, bound: float) -> float:
     return ratio + max(bound - ratio * mean, 0.0) / mean if mean > 0 else ratio
 
 
-def expected_f1(problem: "Problem", labels: NDArray[np.float64]) -> float:
-    """Return 2 sum(p x) / (sum(p) + sum(x)) of the second class, for probabilities x of it."""
-    weights = np.ones(problem.group.size) if problem.weights is None else problem.weights
-    p, x = problem.posterior[:, 1], np.asarray(labels, dtype=np.float64)
-    total = float(weights @ p + weights @ x)
-    return 2 * float((weights * p) @ x) / total if total > 0 else 0.0
-
-
 @numba.njit(cache=True, nogil=True)
-def _gains(posterior: Any, matrix: Any, offset: Any) -> Any:
-    """Return the product, each row by itself: a library's may depend on how many there are."""
+def _gains(
+    posterior: NDArray[np.float64], matrix: NDArray[np.float64], offset: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the product, row by row: that of a library may depend on the number of rows."""
     gains = np.empty(posterior.shape)
     for i in range(posterior.shape[0]):
         for k in range(posterior.shape[1]):

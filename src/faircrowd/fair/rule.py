@@ -1,25 +1,30 @@
-"""The fair rule: what was learned, ready for new tasks, other machines and warehouses."""
+"""The fair rule: labels for new tasks from their posterior and group, as JSON for other machines and as SQL."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
+from faircrowd.fair.solution import TieWeights
 from faircrowd.fair.sql import case_expression
-from faircrowd.fair.tasks.population import Tasks
+from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
-from faircrowd.fair.tolerances import tie_widths
+from faircrowd.fair.tolerances import SUM_TO_ONE, tie_widths
 from faircrowd.storage.json_values import from_plain, to_plain
 from faircrowd.storage.untrusted import parse_json
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.value_names import value_name
 from faircrowd.votes.vocabulary import Codes
+
+if TYPE_CHECKING:
+    from faircrowd._types import ByTask, FrameLike
 
 __all__ = ["FairRule", "thresholds_of"]
 
@@ -28,16 +33,15 @@ _KEYS = {
     *("schema", "kind", "classes", "groups", "epsilon", "random_state"),
     *("prices", "gain_matrix", "gain_offset", "shares", "ties"),
 }
-_SUM = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class FairRule:
-    r"""Label a task by its posterior and its group.
+    r"""A rule that labels tasks by their posterior and group.
 
     The label is the class k with the highest score :math:`U_k - \lambda_{ak}`, where :math:`U = P M + b` is
     what a label gains (M the identity and b zero for accuracy) and :math:`\lambda_{ak}` the price of class k
-    in group a (the multiplier divided by the group's share). Tied classes are chosen by the weights of
+    in group a (the multiplier divided by the group's share). Tied classes are drawn with the probabilities of
     theorem recipe_multi.
 
     Attributes
@@ -51,7 +55,7 @@ class FairRule:
     shares : ndarray, shape (n_groups,)
         The groups' shares when the rule was learned.
     ties : dict
-        (group, tied classes) as codes, to the weights of these classes.
+        From (group, tied classes), as codes, to the probabilities of these classes.
     epsilon : float
     random_state : int
         Seed of the choice among tied classes, which depends on it and on the task's id alone.
@@ -65,7 +69,7 @@ class FairRule:
     shares: NDArray[np.float64]
     epsilon: float
     random_state: int = 0
-    ties: dict[tuple[int, tuple[int, ...]], tuple[float, ...]] = field(default_factory=dict)
+    ties: TieWeights = field(default_factory=dict)
 
     @property
     def multipliers(self) -> NDArray[np.float64]:
@@ -74,9 +78,9 @@ class FairRule:
 
     @property
     def thresholds(self) -> NDArray[np.float64] | None:
-        """Two classes: the posterior of the second above which a group's task gets it.
+        """Two classes: the posterior of the second above which a task of each group gets it.
 
-        None for more classes, and for gains by which the second class is not worth more the surer it is.
+        None for more classes, and for gains by which the second class does not gain more the likelier it is.
         """
         if len(self.classes) != 2 or _slope(self.gain_matrix) <= 0:
             return None
@@ -86,10 +90,12 @@ class FairRule:
         """Return the score of each task and class."""
         return np.asarray(posterior @ self.gain_matrix + self.gain_offset - self.prices[group])
 
-    def law(self, posterior: NDArray[np.float64], group: Codes, own: Codes | None = None) -> NDArray[np.float64]:
-        """Return the probability of each label, a task and class.
+    def probabilities(
+        self, posterior: NDArray[np.float64], group: Codes, own: Codes | None = None
+    ) -> NDArray[np.float64]:
+        """Return the probability of each label, one row per task.
 
-        Tied classes have the weights of the rule; where it knows none, ``own`` (or the first of them) wins.
+        Tied classes have the probabilities of the rule; where it has none for them, ``own`` (or the first) wins.
         """
         scores = self.scores(posterior, group)
         width = tie_widths(self.prices, self.shares)[group]
@@ -99,14 +105,16 @@ class FairRule:
         chances[_rows(first), first] = 1.0
         several = np.flatnonzero(tied.sum(axis=1) > 1)
         kinds, kind = np.unique(np.column_stack([group[several], tied[several]]), axis=0, return_inverse=True)
-        for number, (a, *marks) in enumerate(kinds.tolist()):
-            members = np.flatnonzero(marks)
+        for number, (a, *is_tied) in enumerate(kinds.tolist()):
+            members = np.flatnonzero(is_tied)
             weights = self.ties.get((a, tuple(members.tolist())))
             if weights is not None:
-                chances[several[kind.ravel() == number]] = np.bincount(members, weights, len(marks))
+                chances[several[kind.ravel() == number]] = np.bincount(members, weights, len(is_tied))
         return chances
 
-    def predict(self, posterior: Any, sensitive_features: Any, *, unknown: str = "error") -> Any:
+    def predict(
+        self, posterior: "FrameLike | ArrayLike", sensitive_features: "ByTask", *, unknown: str = "error"
+    ) -> Any:
         """Label new tasks from a posterior (a frame or an array, as for ``make_fair``) and their groups.
 
         A choice among tied classes depends on ``random_state`` and the task's id alone.
@@ -119,35 +127,37 @@ class FairRule:
         """
         return self.predict_problem(read_posterior(posterior, sensitive_features, one_group_will_do=True), unknown)
 
-    def predict_proba(self, posterior: Any, sensitive_features: Any, *, unknown: str = "error") -> Any:
-        """Return the probability of each label under the rule: 0 or 1, but where classes are tied."""
+    def predict_proba(
+        self, posterior: "FrameLike | ArrayLike", sensitive_features: "ByTask", *, unknown: str = "error"
+    ) -> Any:
+        """Return the probability of each label under the rule: 0 or 1, except where classes are tied."""
         problem = read_posterior(posterior, sensitive_features, one_group_will_do=True)
-        return problem.frame(problem.emit(_law, self, *self._codes(problem, unknown)))
+        return problem.frame(problem.emit(_probabilities, self, *self._codes(problem, unknown)))
 
-    def predict_problem(self, problem: Any, unknown: str = "error") -> Any:
+    def predict_problem(self, problem: Population, unknown: str = "error") -> Any:
         """Label the tasks of a problem, in memory or in Spark."""
         return problem.labels(self.label_codes(problem, unknown))
 
-    def label_codes(self, problem: Any, unknown: str = "error") -> Any:
+    def label_codes(self, problem: Population[Rows], unknown: str = "error") -> Rows:
         """Return the class of each task of a problem."""
         return problem.emit(_labels, self, *self._codes(problem, unknown))
 
     def group_codes(self, problem: Problem) -> Codes:
-        """Return the group of each task of a problem as the rule numbers them, -1 where it does not know it."""
-        return self._group_places(problem)[problem.group]
+        """Return the code of the group of each task in this rule, -1 for a group that it does not know."""
+        return self._codes_of_groups(problem)[problem.group]
 
-    def _group_places(self, problem: Any) -> Codes:
+    def _codes_of_groups(self, problem: Population) -> Codes:
         return Vocabulary.of(list(self.groups)).code_of(problem.groups.values)
 
-    def _codes(self, problem: Any, unknown: str) -> tuple[Codes, Codes]:
-        """Return the rule's number of each class and of each group of a problem, -1 for a group it does not know."""
+    def _codes(self, problem: Population, unknown: str) -> tuple[Codes, Codes]:
+        """Return this rule's codes of the classes and groups of a problem, -1 for a group that it does not know."""
         check_choice("unknown", unknown, ("error", "own"))
         column = Vocabulary.of(list(self.classes)).code_of(problem.classes.values)
         if problem.n_classes != len(self.classes) or (column < 0).any():
             raise InputError(
                 f"The posterior's classes {few(problem.classes.to_list())} are not the rule's {few(self.classes)}."
             )
-        group = self._group_places(problem)
+        group = self._codes_of_groups(problem)
         strange = np.flatnonzero((group < 0) & (problem.sizes > 0))
         if strange.size:
             names = few(problem.groups.some(strange[:5]), strange.size)
@@ -161,7 +171,7 @@ class FairRule:
         return column, group
 
     def to_json(self) -> str:
-        """Return the rule as JSON; ``from_json`` reads it back, the same to the last bit."""
+        """Return the rule as JSON; ``from_json`` reads it back without loss."""
         return json.dumps(
             {
                 "schema": _SCHEMA,
@@ -183,8 +193,8 @@ class FairRule:
             allow_nan=False,
         )
 
-    def uniforms(self, tasks: Any) -> NDArray[np.float64]:
-        """Return the number in [0, 1) that chooses among tied classes, for each task id."""
+    def uniforms(self, tasks: Iterable[Any]) -> NDArray[np.float64]:
+        """Return, for each task id, the number in [0, 1) that chooses among tied classes."""
         ids = Vocabulary.of(list(tasks))
         return uniforms(task_keys(ids, np.arange(len(ids)), self.random_state))
 
@@ -199,7 +209,7 @@ class FairRule:
             Name of the column with the group.
         uniform : str, optional
             Name of a column with the numbers of ``uniforms``; tied classes are then chosen as in Python.
-            Without it, the likeliest of them is.
+            Without it, the likeliest of them is chosen.
         """
         return case_expression(
             self.classes,
@@ -218,17 +228,17 @@ class FairRule:
     def from_json(cls, text: str) -> "FairRule":
         """Read a rule that ``to_json`` wrote."""
         if not isinstance(text, str):
-            raise InputError(f"A rule is read from a text of JSON, not from a {type(text).__name__}.")
-        read = parse_json(text, "This is no rule of faircrowd")
+            raise InputError(f"A rule is read from JSON text, not from a {type(text).__name__}.")
+        read = parse_json(text, "This is not a rule of faircrowd")
         if not isinstance(read, dict) or read.get("kind") != "faircrowd.FairRule":
-            raise InputError("This is no rule of faircrowd: its kind is not 'faircrowd.FairRule'.")
+            raise InputError("This is not a rule of faircrowd: its kind is not 'faircrowd.FairRule'.")
         try:
             if read.get("schema", 0) > _SCHEMA:
                 raise InputError(f"This rule has schema {read['schema']}, newer than {_SCHEMA}; update faircrowd.")
             if lacking := sorted(_KEYS - read.keys()):
-                raise InputError(f"This is no rule of faircrowd: it lacks {few(lacking)}.")
+                raise InputError(f"This is not a rule of faircrowd: {few(lacking)} is missing.")
             if strange := sorted(read.keys() - _KEYS):
-                raise InputError(f"This is no rule of faircrowd: none has {few(strange)}.")
+                raise InputError(f"This is not a rule of faircrowd: it has {few(strange)}, which no rule has.")
             rule = cls(
                 classes=tuple(from_plain(read["classes"])),
                 groups=tuple(from_plain(read["groups"])),
@@ -243,8 +253,8 @@ class FairRule:
         except InputError:
             raise
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            said = " ".join(str(error).split())[:200]
-            raise InputError(f"This is no rule of faircrowd ({type(error).__name__}: {said}).") from None
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(f"This is not a rule of faircrowd ({type(error).__name__}: {reason}).") from None
         rule._check()
         return rule
 
@@ -254,13 +264,13 @@ class FairRule:
         shapes = [(n_groups, n_classes), (n_classes, n_classes), (n_classes,), (n_groups,)]
         fits = [table.shape for table in tables] == shapes and all((abs(table) <= LARGEST).all() for table in tables)
         fits &= n_classes > 1 and bool((self.shares > 0).all())  # no groups: their prices have no columns
-        fits &= abs(self.shares.sum() - 1) <= _SUM
+        fits &= abs(self.shares.sum() - 1) <= SUM_TO_ONE
         fits &= all(len({(type(name), name) for name in names}) == len(names) for names in (self.groups, self.classes))
         fits &= 0 <= self.epsilon <= 1 and self.random_state >= 0
         for (group, members), weights in self.ties.items():
             fits &= 0 <= group < n_groups and _is_tie(members, weights, n_classes)
         if not fits:
-            raise InputError("This rule's numbers do not fit its classes and groups; it was edited or cut.")
+            raise InputError("This rule's numbers do not fit its classes and groups; it was edited or cut off.")
 
     def __str__(self) -> str:
         names = [value_name(name) for name in self.groups]
@@ -276,31 +286,31 @@ class FairRule:
 
 
 def _is_tie(members: tuple[Any, ...], weights: tuple[Any, ...], n_classes: int) -> bool:
-    """Whether these are some of the classes in order, and their probabilities."""
+    """Return whether these are some of the classes in order, and their probabilities."""
     return (
         len(members) == len(weights)
         and all(type(member) is int and 0 <= member < n_classes for member in members)
         and list(members) == sorted(set(members))
         and all(type(weight) in (float, int) and 0 <= weight <= 1 for weight in weights)
-        and abs(sum(weights) - 1) <= _SUM
+        and abs(sum(weights) - 1) <= SUM_TO_ONE
     )
 
 
-def _law(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> NDArray[np.float64]:
+def _probabilities(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> NDArray[np.float64]:
     """Return the probability of each label of some tasks, in the order of their own classes."""
     posterior = np.empty_like(tasks.posterior)
     posterior[:, column] = tasks.posterior
     group, own = places[tasks.group], column[tasks.own]
     strange = group < 0
-    chances = rule.law(posterior, np.where(strange, 0, group).astype(np.int32), own)
+    chances = rule.probabilities(posterior, np.where(strange, 0, group).astype(np.int32), own)
     chances[strange] = np.eye(len(rule.classes))[own[strange]]
     return np.asarray(chances[:, column])
 
 
 def _labels(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> Codes:
-    """Label some tasks; the rule's order of classes decides what a draw makes of a task's hash."""
+    """Label some tasks; a draw goes by the hash of the task and by the order of the classes in the rule."""
     chances = np.empty((tasks.group.size, len(rule.classes)))
-    chances[:, column] = _law(tasks, rule, column, places)
+    chances[:, column] = _probabilities(tasks, rule, column, places)
     drawn = draw(chances, lambda rows: tasks.hashes(rows, rule.random_state))
     return np.asarray(np.argsort(column).astype(np.int32)[drawn])
 
@@ -308,7 +318,7 @@ def _labels(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> Codes
 def thresholds_of(
     prices: NDArray[np.float64], gain_matrix: NDArray[np.float64], gain_offset: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Two classes: return the posterior of the second above which a group's task gets it."""
+    """Two classes: return the posterior of the second above which a task of each group gets it."""
     # Label 1 wins where p (M11 - M10) + (1 - p)(M01 - M00) + b1 - b0 > price1 - price0.
     least = gain_matrix[0, 1] - gain_matrix[0, 0]
     away = prices[:, 1] - prices[:, 0] - (gain_offset[1] - gain_offset[0]) - least

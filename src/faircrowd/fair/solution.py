@@ -3,42 +3,43 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Generic, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.objective import Gain
-from faircrowd.votes.vocabulary import Codes
+from faircrowd.fair.tasks.population import Rows
 
 __all__ = ["Solution", "TieWeights"]
 
 TieWeights: TypeAlias = dict[tuple[int, tuple[int, ...]], tuple[float, ...]]
-"""The probability of each of several tied classes, for each group and set of classes."""
+"""The probability of each of several tied classes, for each group and set of tied classes."""
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Generic[Rows]):
     """A labelling and its proof.
 
     Attributes
     ----------
-    labels : ndarray of int32
-    draw_law : callable
-        Returns the probability of each label under the solution with a coin, a task and class.
+    labels
+        The class of each task: an array of int32, or the rows of tasks in Spark.
+    compute_probabilities : callable
+        Returns the probability of each label under the randomized solution, one row per task.
     multipliers : ndarray, shape (n_groups, n_classes)
     ties : dict
-        Weights of tied classes, a group and set of classes.
+        Probabilities of tied classes, by group and set of classes.
     gain : Gain
         The gain that was maximised last.
     bound, dual_bound : float
-        On the objective: the best that was proved, and what the multipliers alone prove.
+        On the objective: the best bound that was proved, and the one that the multipliers alone prove.
     optimal : bool
     solver : str
     """
 
-    labels: Codes
-    draw_law: Callable[[], NDArray[np.float64]]
+    labels: Rows
+    compute_probabilities: Callable[[], Rows]
     multipliers: NDArray[np.float64]
     ties: TieWeights
     gain: Gain
@@ -48,6 +49,6 @@ class Solution:
     solver: str
 
     @cached_property
-    def probabilities(self) -> NDArray[np.float64]:
-        """The probability of each label under the solution with a coin."""
-        return self.draw_law()
+    def probabilities(self) -> Rows:
+        """The probability of each label under the randomized solution, one row per task."""
+        return self.compute_probabilities()

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.fair.solution import TieWeights
 from faircrowd.votes.value_names import value_name
 
 __all__ = ["case_expression"]
@@ -17,7 +18,7 @@ def case_expression(
     prices: NDArray[np.float64],
     gain_matrix: NDArray[np.float64],
     gain_offset: NDArray[np.float64],
-    ties: dict[tuple[int, tuple[int, ...]], tuple[float, ...]],
+    ties: TieWeights,
     *,
     widths: NDArray[np.float64],
     posterior: str,
@@ -29,14 +30,14 @@ def case_expression(
     Parameters
     ----------
     widths : ndarray, shape (n_groups,)
-        How near to each other scores of a group are tied.
+        How near to each other the scores of a task of each group must be to be tied.
     posterior : str
         Names of the columns with the posterior, with ``{}`` for the class.
     group : str
         Name of the column with the group.
     uniform : str, optional
-        A column with a number in [0, 1) a task, to choose among tied classes; without it the likeliest is
-        chosen.
+        Name of a column with one number in [0, 1) per task, to choose among tied classes; without it the likeliest
+        is chosen.
     """
     columns = [identifier(posterior.format(value_name(name))) for name in classes]
     n_classes = len(classes)
@@ -79,11 +80,11 @@ def _choice(classes: Sequence[Any], members: tuple[int, ...], weights: tuple[flo
 
 
 def identifier(name: str) -> str:
-    """Quote a name of a column."""
+    """Quote the name of a column."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(value: Any) -> str:
+def literal(value: object) -> str:
     """Write a value: numbers as they are, anything else as text."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"

@@ -1,4 +1,4 @@
-"""What a choice of epsilon would give, for many of them: rates, thresholds, labels changed."""
+"""What each of many epsilons would give: rates, thresholds, labels changed."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.frontier import Solution, sweep
+from faircrowd.fair.constraint import prices_of, rates_of
+from faircrowd.fair.frontier import SweepPoint, sweep
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain
-from faircrowd.fair.program.dual import prices_of
 from faircrowd.fair.rule import thresholds_of
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.thresholds.integer import best_integer_counts
@@ -20,7 +20,7 @@ __all__ = ["Choice", "choices"]
 
 
 class Choice(NamedTuple):
-    """The labels of one epsilon in numbers.
+    """The labels of one epsilon, in numbers.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Choice(NamedTuple):
         The gap allowed, the gap reached, and the expected accuracy.
     rates : ndarray, shape (n_groups, n_classes)
     moved : ndarray, shape (n_groups, n_classes, n_classes)
-        Tasks by group, the aggregator's own label and the label; expected numbers where a coin is used.
+        Number of tasks by group, the aggregator's own label and the label; expected numbers for randomized labels.
     thresholds : ndarray, shape (n_groups,), or None
-        Two classes: the posterior of the second above which a group's task gets it.
+        Two classes: the posterior of the second above which a task of each group gets it.
     """
 
     epsilon: float
@@ -49,16 +49,16 @@ class Choice(NamedTuple):
 def choices(problem: Problem, gain: Gain, epsilons: Sequence[float], random_state: int) -> list[Choice]:
     """Return what each epsilon would give, largest first.
 
-    Two classes and groups, accuracy: the best labels without a coin, from one sort for all. Otherwise the best labels
-    with a coin, from a warm-started sweep.
+    Two classes and groups, accuracy: the best deterministic labels, from one sort for all epsilons. Otherwise the best
+    randomized labels, from a warm-started sweep.
     """
     falling = sorted(epsilons, reverse=True)
     if problem.n_classes == 2 and problem.n_groups == 2 and gain.is_accuracy and problem.weights is None:
-        return _counted(problem, gain, falling, random_state)
-    return [_of_law(problem, at) for at in sweep(problem, gain, random_state, falling)]
+        return _deterministic(problem, gain, falling, random_state)
+    return [_randomized(problem, at) for at in sweep(problem, gain, random_state, falling)]
 
 
-def _counted(problem: Problem, gain: Gain, epsilons: Sequence[float], random_state: int) -> list[Choice]:
+def _deterministic(problem: Problem, gain: Gain, epsilons: Sequence[float], random_state: int) -> list[Choice]:
     found = sort_groups(problem, gain, random_state)
     sizes = np.array([side.costs.size for side in found.groups])
     own = np.array([side.own_count for side in found.groups])
@@ -79,21 +79,21 @@ def _counted(problem: Problem, gain: Gain, epsilons: Sequence[float], random_sta
     return made
 
 
-def _of_law(problem: Problem, at: Solution) -> Choice:
+def _randomized(problem: Problem, at: SweepPoint) -> Choice:
     weights = np.ones(problem.group.size) if problem.weights is None else problem.weights
     n_groups, n_classes = problem.n_groups, problem.n_classes
     cell = problem.group.astype(np.int64) * n_classes + problem.own
 
     def summed(scale: NDArray[np.float64]) -> NDArray[np.float64]:
-        columns = [np.bincount(cell, scale * at.law[:, k], n_groups * n_classes) for k in range(n_classes)]
+        columns = [np.bincount(cell, scale * at.probabilities[:, k], n_groups * n_classes) for k in range(n_classes)]
         return np.stack(columns, axis=1).astype(np.float64).reshape(n_groups, n_classes, n_classes)
 
     mass = summed(weights)
-    rates = mass.sum(axis=1) / mass.sum(axis=(1, 2))[:, None]
+    rates = rates_of(mass.sum(axis=1), mass.sum(axis=(1, 2)))
     thresholds = None
     if n_classes == 2:
         prices = prices_of(at.multipliers, problem.group_weights())
         thresholds = thresholds_of(prices, at.gain.matrix, at.gain.offset)
-    accuracy = float(weights @ (at.law * problem.posterior).sum(axis=1) / weights.sum())
+    accuracy = float(weights @ (at.probabilities * problem.posterior).sum(axis=1) / weights.sum())
     moved = mass if problem.weights is None else summed(np.ones(weights.size))
     return Choice(at.epsilon, gap_of(rates), accuracy, rates, moved, thresholds)

@@ -15,8 +15,8 @@ from pyarrow.csv import read_csv
 from faircrowd import DawidSkene, FairCrowd, FairRule, MajorityVote, Wawa, read_votes
 from faircrowd.engines.spark.files import read_frame, write_parquet
 from faircrowd.errors import DataWarning, FaircrowdError, InputError, OptionError
+from faircrowd.fair import apply_rule
 from faircrowd.fair.gap import gap_of
-from faircrowd.fair.tasks.spark_problem import apply_rule
 from faircrowd.votes.readers import SparkFormat
 from votes.readers.toy_format import NAMES, TEXT, registered, toy
 
@@ -86,7 +86,7 @@ def test_new_tasks_rates_and_what_spark_does_not_do(spark: Any) -> None:
     shares = pd.crosstab(found["group"], found["agg_label"], normalize="index")
     assert (list(shares.index), list(shares.columns)) == (["b", "grün"], [0, 1])
     assert gap_of(shares.to_numpy()) == there.certificate_.gap <= 0.03
-    with pytest.raises(OptionError, match="frontier is traced for tasks in memory"):
+    with pytest.raises(OptionError, match="frontier is for tasks in memory; in Spark, fit with several epsilons"):
         _ = there.frontier_
     with pytest.raises(InputError, match="group of each task"):
         fair.fit(frame_of(spark, old))

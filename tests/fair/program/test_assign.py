@@ -1,4 +1,4 @@
-"""From atoms to tasks: laws, draws and counts of labels, task by task."""
+"""From atoms to tasks: probabilities, draws and counts of labels, task by task."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,14 @@ import pytest
 from faircrowd.exact.hashing import draw
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.program.assign import (
-    Apart,
-    apart_from,
-    atom_labels,
-    atom_law,
-    drawn_labels,
-    free_labels,
-    free_law,
-    steps_of,
+    SplitAtoms,
+    deterministic_labels,
+    find_split_atoms,
+    label_cuts,
+    label_probabilities,
+    randomized_labels,
+    unconstrained_labels,
+    unconstrained_probabilities,
 )
 from faircrowd.fair.program.atoms import collect
 from faircrowd.fair.tasks.problem import Problem
@@ -26,7 +26,7 @@ MULTIPLIERS = PRICES / 2
 
 
 def some(evidence: bool = True, n: int = 80) -> Problem:
-    """Forty tasks a group, ten of each row of posteriors."""
+    """Forty tasks per group, ten of each row of posteriors."""
     rows = np.arange(n) // 2 % 4
     given = np.arange(n) // 8 % 3 if evidence else None
     return read_posterior(ROWS[rows], np.arange(n) % 2, evidence=given)
@@ -36,7 +36,7 @@ def scores(problem: Problem) -> np.ndarray:
     return problem.posterior - PRICES[problem.group]
 
 
-def shares_of(problem: Problem) -> tuple[Apart, np.ndarray, np.ndarray]:
+def shares_of(problem: Problem) -> tuple[SplitAtoms, np.ndarray, np.ndarray]:
     """Three atoms are split, and one is given its second label; also the atom of each task, and shares of atoms."""
     atoms = collect(problem, GAIN)
     mass = problem.sizes.astype(float)
@@ -47,41 +47,43 @@ def shares_of(problem: Problem) -> tuple[Apart, np.ndarray, np.ndarray]:
     shares[place[1, tuple(ROWS[2])]] = [1.0, 0.0, 0.0]
     shares[place[1, tuple(ROWS[3])]] = [0.0, 0.5, 0.5]
     of_task = np.array([place[int(a), tuple(row)] for a, row in zip(problem.group, problem.posterior, strict=True)])
-    return apart_from(atoms, mass, MULTIPLIERS, shares), of_task, shares
+    return find_split_atoms(atoms, mass, MULTIPLIERS, shares), of_task, shares
 
 
-def test_atoms_apart_are_those_of_other_labels_than_the_best() -> None:
+def test_split_atoms_are_those_with_other_labels_than_the_best() -> None:
     problem = some()
-    apart, of_task, shares = shares_of(problem)
-    assert apart.hashes.size == 4
-    assert (np.diff(apart.hashes.astype(object)) > 0).all()
+    split, of_task, shares = shares_of(problem)
+    assert split.hashes.size == 4
+    assert (np.diff(split.hashes.astype(object)) > 0).all()
     chosen = collect(problem, GAIN).hashes[np.unique(of_task[[0, 2, 5, 7]])]
-    np.testing.assert_array_equal(apart.hashes, np.sort(chosen))
-    np.testing.assert_array_equal(apart.shares, shares[np.unique(of_task[[0, 2, 5, 7]])])
+    np.testing.assert_array_equal(split.hashes, np.sort(chosen))
+    np.testing.assert_array_equal(split.shares, shares[np.unique(of_task[[0, 2, 5, 7]])])
     ranked = np.sort(scores(problem), axis=1)
     margin = ranked[:, -1] - ranked[:, -2]
-    assert apart.widest == margin[[0, 2, 5, 7]].max() == 0.4375
+    assert split.widest == margin[[0, 2, 5, 7]].max() == 0.4375
     atoms = collect(problem, GAIN)
     own = np.eye(3)[(atoms.gains - PRICES[atoms.group]).argmax(axis=1)]
-    none = apart_from(atoms, problem.sizes.astype(float), MULTIPLIERS, own)
+    none = find_split_atoms(atoms, problem.sizes.astype(float), MULTIPLIERS, own)
     assert (none.hashes.size, none.widest) == (0, -1.0)
-    np.testing.assert_array_equal(problem.emit(atom_law, GAIN, PRICES, none), np.eye(3)[scores(problem).argmax(axis=1)])
+    np.testing.assert_array_equal(
+        problem.emit(label_probabilities, GAIN, PRICES, none), np.eye(3)[scores(problem).argmax(axis=1)]
+    )
 
 
-def test_the_law_is_that_of_the_atoms() -> None:
+def test_probabilities_are_those_of_the_atoms() -> None:
     problem = some()
-    apart, of_task, shares = shares_of(problem)
-    law = problem.emit(atom_law, GAIN, PRICES, apart)
-    np.testing.assert_array_equal(law, shares[of_task])
-    wanted = draw(law, lambda rows: next(problem._pieces()).hashes(rows, 6))
-    np.testing.assert_array_equal(problem.emit(drawn_labels, GAIN, PRICES, apart, 6), wanted)
+    split, of_task, shares = shares_of(problem)
+    probabilities = problem.emit(label_probabilities, GAIN, PRICES, split)
+    np.testing.assert_array_equal(probabilities, shares[of_task])
+    wanted = draw(probabilities, lambda rows: next(problem._pieces()).hashes(rows, 6))
+    np.testing.assert_array_equal(problem.emit(randomized_labels, GAIN, PRICES, split, 6), wanted)
     for one in range(4):  # the first hash and the last, too
-        single = Apart(apart.hashes[[one]], apart.widest, apart.shares[[one]])
-        own = collect(problem, GAIN).hashes[of_task] == apart.hashes[one]
+        single = SplitAtoms(split.hashes[[one]], split.widest, split.shares[[one]])
+        own = collect(problem, GAIN).hashes[of_task] == split.hashes[one]
         wanted = np.where(own[:, None], shares[of_task], np.eye(3)[scores(problem).argmax(axis=1)])
-        np.testing.assert_array_equal(problem.emit(atom_law, GAIN, PRICES, single), wanted)
+        np.testing.assert_array_equal(problem.emit(label_probabilities, GAIN, PRICES, single), wanted)
     few = problem.emit(
-        atom_law, GAIN, PRICES, apart._replace(widest=0.1249)
+        label_probabilities, GAIN, PRICES, split._replace(widest=0.1249)
     )  # tasks beyond the widest are not looked at
     ranked = np.sort(scores(problem), axis=1)
     beyond = ranked[:, -1] - ranked[:, -2] > 0.1249
@@ -92,16 +94,16 @@ def test_the_law_is_that_of_the_atoms() -> None:
 def test_counts_of_labels_go_to_tasks_in_their_order(evidence: bool) -> None:
     """Own labels first, then others by number; of the tasks of an atom, those of more evidence, then of lower hash."""
     problem = some(evidence)
-    apart, of_task, _ = shares_of(problem)
+    split, of_task, _ = shares_of(problem)
     atoms = collect(problem, GAIN)
-    places = np.searchsorted(atoms.hashes, apart.hashes)
-    counts = np.array([np.rint(10 * share) for share in apart.shares], dtype=np.int64)
+    places = np.searchsorted(atoms.hashes, split.hashes)
+    counts = np.array([np.rint(10 * share) for share in split.shares], dtype=np.int64)
     counts[counts.max(axis=1) == 8] = [3, 7, 0]
     counts[(counts == [5, 2, 2]).all(axis=1)] = [5, 3, 2]
     counts[counts.max(axis=1) == 10] = [4, 5, 1]
     assert counts.sum(axis=1).tolist() == [10] * 4
-    steps = steps_of(problem, GAIN, PRICES, apart, counts, 6)
-    labels = problem.emit(atom_labels, GAIN, PRICES, apart, steps, 6)
+    cuts = label_cuts(problem, GAIN, PRICES, split, counts, 6)
+    labels = problem.emit(deterministic_labels, GAIN, PRICES, split, cuts, 6)
     wanted = scores(problem).argmax(axis=1)
     for place, count in zip(places, counts, strict=True):
         rows = problem.ordered(np.flatnonzero(of_task == place), 6)
@@ -111,32 +113,32 @@ def test_counts_of_labels_go_to_tasks_in_their_order(evidence: bool) -> None:
     np.testing.assert_array_equal(labels, wanted)
 
 
-def test_atoms_of_one_label_each_take_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_atoms_of_one_label_each_have_one_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = some()
-    apart, of_task, _ = shares_of(problem)
+    split, of_task, _ = shares_of(problem)
     counts = np.array([[0, 10, 0], [0, 0, 10], [10, 0, 0], [0, 10, 0]])
-    split = steps_of(problem, GAIN, PRICES, apart, np.vstack([[1, 9, 0], counts[1:]]), 6)
-    assert [[label for label, _ in steps] for steps in split] == [[0, 1], [2], [0], [1]]
+    some_split = label_cuts(problem, GAIN, PRICES, split, np.vstack([[1, 9, 0], counts[1:]]), 6)
+    assert [[label for label, _ in cuts] for cuts in some_split] == [[0, 1], [2], [0], [1]]
     monkeypatch.setattr(Problem, "reduce", None)  # nothing is to be counted
-    steps = steps_of(problem, GAIN, PRICES, apart, counts, 6)
-    assert steps == (((1, None),), ((2, None),), ((0, None),), ((1, None),))
-    assert split[1:] == steps[1:]
-    labels = problem.emit(atom_labels, GAIN, PRICES, apart, steps, 6)
+    cuts = label_cuts(problem, GAIN, PRICES, split, counts, 6)
+    assert cuts == (((1, None),), ((2, None),), ((0, None),), ((1, None),))
+    assert some_split[1:] == cuts[1:]
+    labels = problem.emit(deterministic_labels, GAIN, PRICES, split, cuts, 6)
     atoms = collect(problem, GAIN)
-    for hash_, label in zip(apart.hashes, (1, 2, 0, 1), strict=True):
+    for hash_, label in zip(split.hashes, (1, 2, 0, 1), strict=True):
         assert set(labels[atoms.hashes[of_task] == hash_]) == {label}
-    nothing = Apart(np.empty(0, dtype=np.uint64), -1.0, np.empty((0, 3)))
-    assert steps_of(problem, GAIN, PRICES, nothing, np.empty((0, 3), dtype=np.int64), 6) == ()
+    nothing = SplitAtoms(np.empty(0, dtype=np.uint64), -1.0, np.empty((0, 3)))
+    assert label_cuts(problem, GAIN, PRICES, nothing, np.empty((0, 3), dtype=np.int64), 6) == ()
 
 
 def test_labels_without_a_constraint() -> None:
     problem = some()
     own = np.zeros(80, dtype=np.int32)
     tasks = next(problem._pieces())._replace(own=own)
-    np.testing.assert_array_equal(free_labels(tasks, GAIN), own)
-    np.testing.assert_array_equal(free_law(tasks, GAIN), np.eye(3)[own])
+    np.testing.assert_array_equal(unconstrained_labels(tasks, GAIN), own)
+    np.testing.assert_array_equal(unconstrained_probabilities(tasks, GAIN), np.eye(3)[own])
     gain = Gain("gains", np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]), np.zeros(3))
     label = np.array([1, 1, 2, 0])[np.arange(80) // 2 % 4]
-    np.testing.assert_array_equal(free_labels(tasks, gain), label)
-    assert free_labels(tasks, gain).dtype == np.int32
-    np.testing.assert_array_equal(free_law(tasks, gain), np.eye(3)[label])
+    np.testing.assert_array_equal(unconstrained_labels(tasks, gain), label)
+    assert unconstrained_labels(tasks, gain).dtype == np.int32
+    np.testing.assert_array_equal(unconstrained_probabilities(tasks, gain), np.eye(3)[label])

@@ -8,11 +8,19 @@ import pytest
 from scipy.special import logsumexp, softmax
 
 from fair import optima
+from faircrowd.fair.constraint import Constraint, DemographicParity, prices_of
 from faircrowd.fair.program import dual
-from faircrowd.fair.program.atoms import Atoms, Rest
-from faircrowd.fair.program.dual import best_labels, best_of, dual_value, margins, prices_of, smoothed_multipliers
+from faircrowd.fair.program.atoms import Atoms, DecidedTasks
+from faircrowd.fair.program.dual import (
+    atom_margins,
+    dual_value,
+    label_margins,
+    near_best_labels,
+    smoothed_multipliers,
+)
 
 EPSILON = 0.05
+PARITY = DemographicParity(EPSILON)
 
 
 def some(n: int = 60, n_classes: int = 3, n_groups: int = 3, seed: int = 0) -> tuple[Atoms, np.ndarray]:
@@ -40,25 +48,19 @@ def softened(atoms: Atoms, mass: np.ndarray, multipliers: np.ndarray, epsilon: f
     return float(expected + epsilon / 2 * np.hypot(multipliers, 0.1 * temperature).sum())
 
 
-def test_prices_are_multipliers_over_the_share_of_a_group() -> None:
-    np.testing.assert_allclose(
-        prices_of(np.array([[1.0, 2.0], [3.0, -4.0]]), np.array([1.0, 3.0])), [[4, 8], [4, -16 / 3]]
-    )
-
-
 def test_the_dual_value() -> None:
     atoms, mass = some()
     best = scores(atoms, mass, MULTIPLIERS).max(axis=1)
     wanted = atoms.mass @ best / mass.sum() + EPSILON / 2 * np.abs(MULTIPLIERS).sum()
-    assert dual_value(atoms, mass, MULTIPLIERS, EPSILON) == pytest.approx(wanted, abs=1e-14)
+    assert dual_value(atoms, mass, MULTIPLIERS, PARITY) == pytest.approx(wanted, abs=1e-14)
     # The same with the first atoms counted with the labels that they have at these multipliers.
     label = scores(atoms, mass, MULTIPLIERS).argmax(axis=1)
     counted, value = np.zeros((3, 3)), 0.0
     for j in range(20):
         counted[atoms.group[j], label[j]] += atoms.mass[j]
         value += atoms.mass[j] * atoms.gains[j, label[j]]
-    part = Atoms(atoms.gains[20:], atoms.mass[20:], atoms.group[20:], rest=Rest(counted, value))
-    assert dual_value(part, mass, MULTIPLIERS, EPSILON) == pytest.approx(wanted, abs=1e-14)
+    part = Atoms(atoms.gains[20:], atoms.mass[20:], atoms.group[20:], decided=DecidedTasks(counted, value))
+    assert dual_value(part, mass, MULTIPLIERS, PARITY) == pytest.approx(wanted, abs=1e-14)
 
 
 def test_a_sum_of_many_small_terms_loses_nothing() -> None:
@@ -66,7 +68,7 @@ def test_a_sum_of_many_small_terms_loses_nothing() -> None:
     gains = np.full((n, 2), 0.1)
     gains[0] = 1e8
     atoms = Atoms(gains, np.ones(n), np.arange(n, dtype=np.int32) % 2)
-    found = dual_value(atoms, np.full(2, n / 2), np.zeros((2, 2)), 0.0)
+    found = dual_value(atoms, np.full(2, n / 2), np.zeros((2, 2)), DemographicParity(0.0))
     assert found == pytest.approx((1e8 + 0.1 * (n - 1)) / n, rel=2e-16)
 
 
@@ -74,11 +76,11 @@ def test_margins_of_best_labels() -> None:
     atoms, mass = some()
     gains = atoms.gains.copy()
     gains[:4] = [[0.5, 0.5, 0.1], [0.2, 0.7, 0.7], [0.3, 0.3, 0.3], [0.7, 0.2, 0.6]]
-    margin, best = best_of(gains, atoms.group, np.zeros((3, 3)))
+    margin, best = label_margins(gains, atoms.group, np.zeros((3, 3)))
     ranked = np.sort(gains, axis=1)
     np.testing.assert_array_equal(margin, ranked[:, -1] - ranked[:, -2])
     np.testing.assert_array_equal(best, gains.argmax(axis=1))  # the first of equal ones
-    margin, best = margins(atoms, mass, MULTIPLIERS)
+    margin, best = atom_margins(atoms, mass, MULTIPLIERS)
     ranked = np.sort(scores(atoms, mass, MULTIPLIERS), axis=1)
     np.testing.assert_allclose(margin, ranked[:, -1] - ranked[:, -2], atol=1e-14)
     np.testing.assert_array_equal(best, scores(atoms, mass, MULTIPLIERS).argmax(axis=1))
@@ -89,7 +91,7 @@ def test_margins_of_best_labels() -> None:
 @pytest.mark.parametrize("within", [0.0, 0.02, 0.1])
 def test_labels_within_so_much_of_the_best(within: float) -> None:
     atoms, mass = some()
-    found = best_labels(atoms, mass, MULTIPLIERS, within)
+    found = near_best_labels(atoms, mass, MULTIPLIERS, within)
     each = scores(atoms, mass, MULTIPLIERS)
     width = within * mass.sum() / mass[atoms.group]
     np.testing.assert_array_equal(found, each >= (each.max(axis=1) - width)[:, None])
@@ -98,9 +100,9 @@ def test_labels_within_so_much_of_the_best(within: float) -> None:
 def test_labels_just_within_and_tied() -> None:
     gains = np.array([[0.5, 0.25, 0.0], [0.5, 0.25 - 1e-9, 0.0], [0.5, 0.0, 0.5], [0.75, 0.5, 0.5]])
     atoms = Atoms(gains, np.ones(4), np.array([0, 0, 1, 1], dtype=np.int32))
-    found = best_labels(atoms, np.array([2.0, 2.0]), np.zeros((2, 3)), 0.125)
+    found = near_best_labels(atoms, np.array([2.0, 2.0]), np.zeros((2, 3)), 0.125)
     assert found.astype(int).tolist() == [[1, 1, 0], [1, 0, 0], [1, 0, 1], [1, 1, 1]]
-    tied = best_labels(atoms, np.array([2.0, 2.0]), np.zeros((2, 3)), 0.0)
+    tied = near_best_labels(atoms, np.array([2.0, 2.0]), np.zeros((2, 3)), 0.0)
     assert tied.astype(int).tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 1], [1, 0, 0]]
 
 
@@ -130,7 +132,7 @@ def test_descent_ends_at_the_minimum_of_the_softened_dual(temperature: float, sh
     atoms, mass = some(60, *shape)
     n_groups, n_classes = mass.size, shape[0]
     zero = np.zeros((n_groups, n_classes))
-    found = dual._descend(atoms, mass, mass, zero, EPSILON, temperature, zero)
+    found = dual._descend(atoms, mass, mass, zero, PARITY, temperature, zero)
     np.testing.assert_allclose(found.sum(axis=0), 0.0, atol=1e-15)
     least = softened(atoms, mass, found, EPSILON, temperature)
     assert least < softened(atoms, mass, zero, EPSILON, temperature)
@@ -140,12 +142,12 @@ def test_descent_ends_at_the_minimum_of_the_softened_dual(temperature: float, sh
             step[a, k], step[b, k] = 1e-4, -1e-4
             up, down = (softened(atoms, mass, found + sign * step, EPSILON, temperature) for sign in (1, -1))
             assert abs(up - down) / 2e-4 < 2e-4  # no slope
-    again = dual._descend(atoms, mass, mass, zero, EPSILON, temperature, found)
+    again = dual._descend(atoms, mass, mass, zero, PARITY, temperature, found)
     np.testing.assert_allclose(again, found, atol=1e-4)
 
 
 def test_descent_with_decided_rates_and_a_lighter_sample() -> None:
-    """Atoms whose label is plain may be counted beforehand; twice the mass of the sample is the same law."""
+    """Atoms whose label is plain may be counted beforehand; twice the mass of the sample has the same distribution."""
     atoms, mass = some(60)
     zero = np.zeros((3, 3))
     plain = np.vstack([np.eye(3) * 5, np.eye(3)[[0, 0, 1]] * 5])
@@ -155,25 +157,25 @@ def test_descent_with_decided_rates_and_a_lighter_sample() -> None:
     whole_mass = mass + np.bincount(group, weights=weight)
     fixed = np.zeros((3, 3))
     np.add.at(fixed, (group, plain.argmax(axis=1)), weight)
-    wanted = dual._descend(whole, whole_mass, whole_mass, zero, EPSILON, 0.01, zero)
-    found = dual._descend(atoms, whole_mass, whole_mass, fixed / whole_mass[:, None], EPSILON, 0.01, zero)
+    wanted = dual._descend(whole, whole_mass, whole_mass, zero, PARITY, 0.01, zero)
+    found = dual._descend(atoms, whole_mass, whole_mass, fixed / whole_mass[:, None], PARITY, 0.01, zero)
     np.testing.assert_allclose(found, wanted, atol=1e-4)
     light = Atoms(atoms.gains, atoms.mass / 2, atoms.group)
-    sampled = dual._descend(light, mass / 2, mass, zero, EPSILON, 0.01, zero)
-    np.testing.assert_allclose(sampled, dual._descend(atoms, mass, mass, zero, EPSILON, 0.01, zero), atol=1e-4)
+    sampled = dual._descend(light, mass / 2, mass, zero, PARITY, 0.01, zero)
+    np.testing.assert_allclose(sampled, dual._descend(atoms, mass, mass, zero, PARITY, 0.01, zero), atol=1e-4)
 
 
 def test_temperatures_fall_gently_to_the_same_end() -> None:
-    for steps in (dual._TEMPERATURES, dual._SAMPLED, dual._WARM):
+    for steps in (dual._TEMPERATURES, dual._SAMPLE_TEMPERATURES, dual._LAST_TEMPERATURES):
         assert all(low < high < 4 * low for high, low in pairwise(steps))
-    assert dual._TEMPERATURES[0] == dual._SAMPLED[0] == 0.1
-    assert dual._TEMPERATURES[-1] == dual._WARM[-1] == 3e-4
-    assert dual._SAMPLED[-1] == dual._WARM[0]
-    np.testing.assert_allclose(dual._REACH, 10 * np.array(dual._WARM))
+    assert dual._TEMPERATURES[0] == dual._SAMPLE_TEMPERATURES[0] == 0.1
+    assert dual._TEMPERATURES[-1] == dual._LAST_TEMPERATURES[-1] == 3e-4
+    assert dual._SAMPLE_TEMPERATURES[-1] == dual._LAST_TEMPERATURES[0]
+    np.testing.assert_allclose(dual._REACH, 10 * np.array(dual._LAST_TEMPERATURES))
 
 
 def test_an_even_sample_with_small_groups_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dual, "_SAMPLE", 30)
+    monkeypatch.setattr(dual, "_SAMPLED_ATOMS", 30)
     group = np.repeat([1, 0, 2, 1], [50, 3, 10, 50]).astype(np.int32)
     n = group.size
     atoms = Atoms(np.arange(3.0 * n).reshape(n, 3), np.arange(n) + 0.5, group)
@@ -187,7 +189,7 @@ def test_an_even_sample_with_small_groups_whole(monkeypatch: pytest.MonkeyPatch)
     assert [rows[few.group == a].tolist() for a in range(3)] == [
         part[::step].tolist() for part, step in zip(members, (1, 10, 1), strict=True)
     ]
-    monkeypatch.setattr(dual, "_SAMPLE", 2)
+    monkeypatch.setattr(dual, "_SAMPLED_ATOMS", 2)
     assert dual._sampled(atoms, 3)[0].group.tolist() == [0, 1, 2]  # one of each at least
 
 
@@ -196,7 +198,7 @@ def test_atoms_near_a_change_and_the_rates_of_others() -> None:
     each, reach = scores(atoms, mass, MULTIPLIERS), 0.05
     ranked = np.sort(each, axis=1)
     is_near = (ranked[:, -1] - ranked[:, -2]) * mass[atoms.group] / mass.sum() <= reach
-    near, fixed = dual._near(atoms, mass, MULTIPLIERS, reach)
+    near, fixed = dual._near_ties(atoms, mass, MULTIPLIERS, reach)
     np.testing.assert_array_equal(near.gains, atoms.gains[is_near])
     np.testing.assert_array_equal(near.mass, atoms.mass[is_near])
     np.testing.assert_array_equal(near.group, atoms.group[is_near])
@@ -204,20 +206,22 @@ def test_atoms_near_a_change_and_the_rates_of_others() -> None:
     for j in np.flatnonzero(~is_near):
         wanted[atoms.group[j], each[j].argmax()] += atoms.mass[j] / mass[atoms.group[j]]
     np.testing.assert_allclose(fixed, wanted, atol=1e-14)
-    rest = Rest(np.arange(9.0).reshape(3, 3), 0.0)
-    _, more = dual._near(atoms._replace(rest=rest), mass, MULTIPLIERS, reach)
-    np.testing.assert_allclose(more - fixed, rest.mass / mass[:, None], atol=1e-14)
+    decided = DecidedTasks(np.arange(9.0).reshape(3, 3), 0.0)
+    _, more = dual._near_ties(atoms._replace(decided=decided), mass, MULTIPLIERS, reach)
+    np.testing.assert_allclose(more - fixed, decided.mass / mass[:, None], atol=1e-14)
     tied = Atoms(np.array([[0.5, 0.25]]), np.ones(1), np.zeros(1, dtype=np.int32))
-    assert dual._near(tied, np.ones(1), np.zeros((1, 2)), 0.25)[0].mass.size == 1  # just within
+    assert dual._near_ties(tied, np.ones(1), np.zeros((1, 2)), 0.25)[0].mass.size == 1  # just within
 
 
 def steps(monkeypatch: pytest.MonkeyPatch, *given: Any) -> tuple[np.ndarray, list[tuple[float, int, float]]]:
     """Return the multipliers, and temperature, number of atoms and mass of group 0 of each descent."""
     seen, plain = [], dual._descend
 
-    def descend(atoms: Atoms, mass: Any, group_mass: Any, fixed: Any, epsilon: float, heat: float, start: Any) -> Any:
+    def descend(
+        atoms: Atoms, mass: Any, group_mass: Any, fixed: Any, constraint: Constraint, heat: float, start: Any
+    ) -> Any:
         seen.append((heat, atoms.mass.size, float(mass[0])))
-        return plain(atoms, mass, group_mass, fixed, epsilon, heat, start)
+        return plain(atoms, mass, group_mass, fixed, constraint, heat, start)
 
     with monkeypatch.context() as patched:
         patched.setattr(dual, "_descend", descend)
@@ -229,17 +233,17 @@ def assert_near(atoms: Atoms, mass: np.ndarray, *founds: np.ndarray) -> None:
     exact = optima.best_with_coin(atoms.gains, atoms.group, EPSILON, atoms.mass)
     for found in founds:
         np.testing.assert_allclose(found.sum(axis=0), 0.0, atol=1e-12)
-        assert 0 <= dual_value(atoms, mass, found, EPSILON) - exact < 1e-4
+        assert 0 <= dual_value(atoms, mass, found, PARITY) - exact < 1e-4
         np.testing.assert_allclose(found, founds[0], atol=2e-3)
 
 
 def test_the_smoothed_dual_is_near_the_linear_program(monkeypatch: pytest.MonkeyPatch) -> None:
     atoms, mass = some(300, 3, 2)
-    monkeypatch.setattr(dual, "_SAMPLE", 300)  # so many are not too many
-    cold, seen = steps(monkeypatch, atoms, mass, EPSILON)
+    monkeypatch.setattr(dual, "_SAMPLED_ATOMS", 300)  # this many are not too many
+    cold, seen = steps(monkeypatch, atoms, mass, PARITY)
     assert seen == [(heat, 300, mass[0]) for heat in dual._TEMPERATURES]
-    warm, seen = steps(monkeypatch, atoms, mass, EPSILON, cold)
-    assert seen == [(heat, 300, mass[0]) for heat in dual._WARM]
+    warm, seen = steps(monkeypatch, atoms, mass, PARITY, cold)
+    assert seen == [(heat, 300, mass[0]) for heat in dual._LAST_TEMPERATURES]
     assert_near(atoms, mass, cold, warm)
 
 
@@ -249,30 +253,30 @@ def test_the_smoothed_dual_of_a_sample_is_near_that_of_all(monkeypatch: pytest.M
     group = np.repeat([0, 1], 200).astype(np.int32)
     gains = np.repeat(half.gains[np.argsort(half.group, kind="stable")], 2, axis=0)
     atoms, mass = Atoms(gains, np.repeat(half.mass, 2), group), np.bincount(group, np.repeat(half.mass, 2))
-    cold = smoothed_multipliers(atoms, mass, EPSILON)
-    monkeypatch.setattr(dual, "_SAMPLE", 200)
-    sampled, seen = steps(monkeypatch, atoms, mass, EPSILON)
+    cold = smoothed_multipliers(atoms, mass, PARITY)
+    monkeypatch.setattr(dual, "_SAMPLED_ATOMS", 200)
+    sampled, seen = steps(monkeypatch, atoms, mass, PARITY)
     few, few_mass = dual._sampled(atoms, 2)
     assert few.mass.size == 200
-    assert seen[:5] == [(heat, 200, few_mass[0]) for heat in dual._SAMPLED]
-    assert [(heat, own) for heat, _, own in seen[5:]] == [(heat, mass[0]) for heat in dual._WARM]
+    assert seen[:5] == [(heat, 200, few_mass[0]) for heat in dual._SAMPLE_TEMPERATURES]
+    assert [(heat, own) for heat, _, own in seen[5:]] == [(heat, mass[0]) for heat in dual._LAST_TEMPERATURES]
     assert all(size < 400 for _, size, _ in seen)
-    warm, seen = steps(monkeypatch, atoms, mass, EPSILON, sampled)
-    assert [heat for heat, _, _ in seen] == [dual._WARM[0], *dual._WARM]
-    assert seen[0] == (dual._WARM[0], 200, few_mass[0])
+    warm, seen = steps(monkeypatch, atoms, mass, PARITY, sampled)
+    assert [heat for heat, _, _ in seen] == [dual._LAST_TEMPERATURES[0], *dual._LAST_TEMPERATURES]
+    assert seen[0] == (dual._LAST_TEMPERATURES[0], 200, few_mass[0])
     assert_near(atoms, mass, cold, sampled, warm)
 
 
 def test_the_smoothed_dual_with_tasks_that_were_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     atoms, mass = some(300, 3, 2)
-    cold = smoothed_multipliers(atoms, mass, EPSILON)
-    margin, label = margins(atoms, mass, cold)
+    cold = smoothed_multipliers(atoms, mass, PARITY)
+    margin, label = atom_margins(atoms, mass, cold)
     plain = margin * (mass / mass.sum())[atoms.group] > 0.05
     counted = np.zeros((2, 3))
     np.add.at(counted, (atoms.group[plain], label[plain]), atoms.mass[plain])
     value = float(atoms.mass[plain] @ atoms.gains[plain, label[plain]])
-    part = Atoms(atoms.gains[~plain], atoms.mass[~plain], atoms.group[~plain], rest=Rest(counted, value))
-    found, seen = steps(monkeypatch, part, mass, EPSILON, cold + 1e-4 * np.array([[1, -1, 0], [-1, 1, 0]]))
-    assert [(heat, own) for heat, _, own in seen] == [(heat, mass[0]) for heat in dual._WARM]
+    part = Atoms(atoms.gains[~plain], atoms.mass[~plain], atoms.group[~plain], decided=DecidedTasks(counted, value))
+    found, seen = steps(monkeypatch, part, mass, PARITY, cold + 1e-4 * np.array([[1, -1, 0], [-1, 1, 0]]))
+    assert [(heat, own) for heat, _, own in seen] == [(heat, mass[0]) for heat in dual._LAST_TEMPERATURES]
     np.testing.assert_allclose(found, cold, atol=2e-3)
-    assert abs(dual_value(part, mass, found, EPSILON) - dual_value(atoms, mass, cold, EPSILON)) < 1e-5
+    assert abs(dual_value(part, mass, found, PARITY) - dual_value(atoms, mass, cold, PARITY)) < 1e-5

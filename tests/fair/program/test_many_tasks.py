@@ -6,14 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from faircrowd.fair.constraint import Constraint, DemographicParity, prices_of
 from faircrowd.fair.objective import Gain, make_gain
-from faircrowd.fair.program import many_tasks as core
-from faircrowd.fair.program.atoms import Atoms, Rest, collect
-from faircrowd.fair.program.dual import best_of, prices_of
+from faircrowd.fair.program import many_tasks
+from faircrowd.fair.program.atoms import Atoms, DecidedTasks, collect
+from faircrowd.fair.program.dual import label_margins
 from faircrowd.fair.program.relaxed import Relaxed
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 
+PARITY = DemographicParity(0.03)
 GAIN = Gain("gains", np.array([[2.0, -1.0, 0.5], [-3.0, 1.5, 0.0], [0.25, 0.0, 1.0]]), np.array([0.25, 0.0, -0.5]))
 CENTRE = np.array([[0.1, -0.05, -0.05], [-0.1, 0.05, 0.05]])
 
@@ -29,25 +31,25 @@ def some(n: int, copies: int = 1) -> Problem:
 def near(problem: Problem) -> np.ndarray:
     """How near the two best labels of tasks are, in units of multipliers."""
     mass = problem.sizes.astype(float)
-    margin, _ = best_of(GAIN.of(problem.posterior), problem.group, prices_of(CENTRE, mass))
+    margin, _ = label_margins(GAIN.of(problem.posterior), problem.group, prices_of(CENTRE, mass))
     return margin * (mass / mass.sum())[problem.group]
 
 
 def test_tasks_are_either_gathered_or_counted() -> None:
     problem = some(200)
     reach = float(np.sort(near(problem))[60])  # that of a task, which is within
-    atoms = core._undecided(problem, GAIN, CENTRE, reach)
+    atoms = many_tasks._undecided(problem, GAIN, CENTRE, reach)
     within = near(problem) <= reach
     assert within.sum() == 61
     gains = GAIN.of(problem.posterior)
     assert sorted(map(tuple, atoms.gains)) == sorted(map(tuple, gains[within]))
     assert atoms.mass.tolist() == [1.0] * 61
-    _, label = best_of(gains, problem.group, prices_of(CENTRE, problem.sizes.astype(float)))
+    _, label = label_margins(gains, problem.group, prices_of(CENTRE, problem.sizes.astype(float)))
     counted = np.zeros((2, 3))
     np.add.at(counted, (problem.group[~within], label[~within]), 1)
-    assert atoms.rest is not None
-    np.testing.assert_array_equal(atoms.rest.mass, counted)
-    assert atoms.rest.value == pytest.approx(gains[~within, label[~within]].sum(), abs=1e-12)
+    assert atoms.decided is not None
+    np.testing.assert_array_equal(atoms.decided.mass, counted)
+    assert atoms.decided.value == pytest.approx(gains[~within, label[~within]].sum(), abs=1e-12)
 
 
 def test_the_reach_of_a_share_of_the_tasks() -> None:
@@ -55,23 +57,23 @@ def test_the_reach_of_a_share_of_the_tasks() -> None:
     mass, sample = problem.sizes.astype(float), collect(problem, GAIN)
     ranked = np.sort(near(problem))
     for share, place in ((0.0, 0), (0.25, 50), (0.999, 199)):
-        assert core._reach(sample, mass, CENTRE, share) == pytest.approx(ranked[place], abs=1e-15)
+        assert many_tasks._reach(sample, mass, CENTRE, share) == pytest.approx(ranked[place], abs=1e-15)
     for share in (1.0, 3.0):
-        assert core._reach(sample, mass, CENTRE, share) == np.inf
+        assert many_tasks._reach(sample, mass, CENTRE, share) == np.inf
 
 
 def test_room_to_close_the_gap_of_the_others() -> None:
     """Group 0 has 6 of 10 tasks left, and group 1 none: it must reach a rate from 0.5."""
     none = np.empty((0, 2)), np.empty(0), np.empty(0, dtype=np.int32)
-    atoms = Atoms(*none, rest=Rest(np.array([[4.0, 0.0], [1.0, 3.0]]), 0.0))
+    atoms = Atoms(*none, decided=DecidedTasks(np.array([[4.0, 0.0], [1.0, 3.0]]), 0.0))
     mass = np.array([10.0, 4.0])
-    assert core._has_room(atoms, mass, 0.15 + 1e-9)
-    assert not core._has_room(atoms, mass, 0.15 - 1e-6)
+    assert many_tasks._has_room(atoms, mass, DemographicParity(0.15 + 1e-9))
+    assert not many_tasks._has_room(atoms, mass, DemographicParity(0.15 - 1e-6))
 
 
 def test_a_sample_stands_for_all() -> None:
     problem = some(400)
-    found = core._sample(problem, GAIN, 100)  # one in four
+    found = many_tasks._sample(problem, GAIN, 100)  # one in four
     assert found is not None
     assert (found.hashes % np.uint64(4) == 0).all()
     whole = collect(problem, GAIN)
@@ -83,41 +85,41 @@ def test_a_sample_stands_for_all() -> None:
 
 def test_one_in_two_is_the_largest_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = some(400)
-    found = core._sample(problem, GAIN, 300)
+    found = many_tasks._sample(problem, GAIN, 300)
     assert found is not None
     assert (found.hashes % np.uint64(2) == 0).all()
     assert (found.hashes % np.uint64(4) != 0).any()
-    monkeypatch.setattr(core, "_SAMPLE", 50)
-    small = core._sample(problem, GAIN, 300)
+    monkeypatch.setattr(many_tasks, "_SAMPLED_TASKS", 50)
+    small = many_tasks._sample(problem, GAIN, 300)
     assert small is not None
     assert (small.hashes % np.uint64(8) == 0).all()
 
 
-def test_no_sample_where_most_tasks_have_their_like_or_a_group_is_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert core._sample(some(400, copies=20), GAIN, 100) is None
+def test_no_sample_where_most_tasks_have_equals_or_a_group_is_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert many_tasks._sample(some(400, copies=20), GAIN, 100) is None
     rng = np.random.default_rng(0)
     lonely = read_posterior(rng.dirichlet(np.ones(3), 400), np.append(np.zeros(399, dtype=int), 1))
     whole = collect(lonely, GAIN)
     (seen,) = whole.hashes[whole.group == 1] % np.uint64(4)
-    found = core._sample(lonely, GAIN, 100)
+    found = many_tasks._sample(lonely, GAIN, 100)
     assert (found is None) == (seen != 0)
-    monkeypatch.setattr(core, "_SAMPLE", 100)
+    monkeypatch.setattr(many_tasks, "_SAMPLED_TASKS", 100)
     most = 4 * collect(some(400), GAIN, 4).mass.size
-    assert core._sample(some(400), GAIN, most) is None
-    assert core._sample(some(400), GAIN, most - 1) is not None
+    assert many_tasks._sample(some(400), GAIN, most) is None
+    assert many_tasks._sample(some(400), GAIN, most - 1) is not None
 
 
-def test_up_to_so_many_tasks_are_gathered_whole() -> None:
+def test_up_to_a_number_of_tasks_all_are_gathered() -> None:
     problem, gain = some(150), make_gain("accuracy", 3)
-    whole, exact = core.solve_core(problem, gain, 0.03)
-    assert whole.rest is None
-    same, _ = core.solve_core(problem, gain, 0.03, most=150)
-    assert same.rest is None
-    few, found = core.solve_core(problem, gain, 0.03, most=149)
-    assert few.rest is not None
+    whole, exact = many_tasks.solve_many(problem, gain, PARITY)
+    assert whole.decided is None
+    same, _ = many_tasks.solve_many(problem, gain, PARITY, max_gathered=150)
+    assert same.decided is None
+    few, found = many_tasks.solve_many(problem, gain, PARITY, max_gathered=149)
+    assert few.decided is not None
     assert found.bound == pytest.approx(exact.bound, abs=1e-10)
     assert found.value == pytest.approx(exact.value, abs=1e-10)
-    assert few.mass.sum() + few.rest.mass.sum() == 150
+    assert few.mass.sum() + few.decided.mass.sum() == 150
 
 
 @pytest.mark.parametrize("most", [80, 100])
@@ -125,17 +127,17 @@ def test_those_that_were_counted_have_their_best_label(most: int) -> None:
     """At the multipliers of the solution, with room to spare: else more would have been gathered."""
     problem, gain = some(300), make_gain("accuracy", 3)
     mass = problem.sizes.astype(float)
-    _, exact = core.solve_core(problem, gain, 0.03)
-    atoms, found = core.solve_core(problem, gain, 0.03, most=most)
-    assert atoms.rest is not None
+    _, exact = many_tasks.solve_many(problem, gain, PARITY)
+    atoms, found = many_tasks.solve_many(problem, gain, PARITY, max_gathered=most)
+    assert atoms.decided is not None
     assert found.bound == pytest.approx(exact.bound, abs=1e-10)
     gains = gain.of(problem.posterior)
-    _, label = best_of(gains, problem.group, prices_of(found.multipliers, mass))
+    _, label = label_margins(gains, problem.group, prices_of(found.multipliers, mass))
     kept = {tuple(row) for row in atoms.gains}
     counted = np.array([tuple(row) not in kept for row in gains])
     rates = np.zeros((2, 3))
     np.add.at(rates, (problem.group[counted], label[counted]), 1)
-    np.testing.assert_array_equal(atoms.rest.mass, rates)
+    np.testing.assert_array_equal(atoms.decided.mass, rates)
     assert atoms.mass.size <= most
 
 
@@ -144,21 +146,21 @@ def test_multipliers_that_moved_by_half_the_reach_prove_nothing(
     part: float, rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tasks that were counted may then have another best label: they are told apart once more."""
-    plain_reach, plain_solve, reaches, starts = core._reach, core.solve_relaxed, [], []
+    plain_reach, plain_solve, reaches, starts = many_tasks._reach, many_tasks.solve_relaxed, [], []
 
     def reach(*given: Any) -> float:
         reaches.append(plain_reach(*given))
         return reaches[-1]
 
-    def solved(atoms: Atoms, mass: Any, epsilon: float, start: Any) -> Relaxed:
+    def solved(atoms: Atoms, mass: Any, constraint: Constraint, start: Any) -> Relaxed:
         starts.append(start)
         moved = np.zeros(start.shape)
         moved[0, 0] = part * reaches[-1] if len(starts) == 1 else 0.0
-        return replace(plain_solve(atoms, mass, epsilon, start), multipliers=start + moved)
+        return replace(plain_solve(atoms, mass, constraint, start), multipliers=start + moved)
 
-    monkeypatch.setattr(core, "_reach", reach)
-    monkeypatch.setattr(core, "solve_relaxed", solved)
-    _, found = core.solve_core(some(300), make_gain("accuracy", 3), 0.03, most=100)
+    monkeypatch.setattr(many_tasks, "_reach", reach)
+    monkeypatch.setattr(many_tasks, "solve_relaxed", solved)
+    _, found = many_tasks.solve_many(some(300), make_gain("accuracy", 3), PARITY, max_gathered=100)
     assert len(starts) == rounds
     assert found.multipliers[0, 0] - starts[0][0, 0] == pytest.approx(part * reaches[0], rel=1e-9)
     assert (reaches[-1] > reaches[0]) == (rounds == 2)  # more are gathered

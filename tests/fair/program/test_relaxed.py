@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from fair import optima
+from faircrowd.errors import SolverError
+from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.program import relaxed
-from faircrowd.fair.program.atoms import Atoms, Rest
-from faircrowd.fair.program.dual import best_labels, margins
+from faircrowd.fair.program.atoms import Atoms, DecidedTasks
+from faircrowd.fair.program.dual import atom_margins, near_best_labels
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 
 EPSILON = 0.04
+PARITY = DemographicParity(EPSILON)
 
 
 def some(n: int = 90, seed: int = 0) -> tuple[Atoms, np.ndarray]:
@@ -25,10 +28,12 @@ def some(n: int = 90, seed: int = 0) -> tuple[Atoms, np.ndarray]:
 
 
 def assert_optimal(found: Relaxed, atoms: Atoms, mass: np.ndarray, optimum: float) -> None:
-    rates = np.zeros((3, 4)) if atoms.rest is None else atoms.rest.mass.copy()
+    rates = np.zeros((3, 4)) if atoms.decided is None else atoms.decided.mass.copy()
     np.add.at(rates, atoms.group, atoms.mass[:, None] * found.fractions)
     assert np.ptp(rates / mass[:, None], axis=0).max() <= EPSILON + 1e-9
-    gained = (atoms.mass[:, None] * found.fractions * atoms.gains).sum() + (atoms.rest.value if atoms.rest else 0.0)
+    gained = (atoms.mass[:, None] * found.fractions * atoms.gains).sum() + (
+        atoms.decided.value if atoms.decided else 0.0
+    )
     assert found.value == pytest.approx(gained / mass.sum(), abs=1e-12)
     assert found.value == pytest.approx(optimum, abs=1e-9)
     assert found.value <= found.bound <= found.value + 1e-10
@@ -37,12 +42,12 @@ def assert_optimal(found: Relaxed, atoms: Atoms, mass: np.ndarray, optimum: floa
 def test_few_atoms_go_to_the_program_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     atoms, mass = some()
     optimum = optima.best_with_coin(atoms.gains, atoms.group, EPSILON, atoms.mass)
-    monkeypatch.setattr(relaxed, "_FEW", 90)
-    found = solve_relaxed(atoms, mass, EPSILON)
+    monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", 90)
+    found = solve_relaxed(atoms, mass, PARITY)
     assert found.solver == "linear program over 90 atoms"
     assert_optimal(found, atoms, mass, optimum)
-    monkeypatch.setattr(relaxed, "_FEW", 89)
-    found = solve_relaxed(atoms, mass, EPSILON)
+    monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", 89)
+    found = solve_relaxed(atoms, mass, PARITY)
     assert found.solver.startswith("smoothed dual, then linear program over ")
     assert found.solver.endswith(" of 90 atoms")
     assert int(found.solver.split()[6]) < 45
@@ -53,20 +58,20 @@ def widths(monkeypatch: pytest.MonkeyPatch, near: np.ndarray, atoms: Atoms, mass
     """Solve from given multipliers; return the solution, the widths of labels in turn, and how often nothing fits."""
     asked, failed, plain = [], [], relaxed.solve_linear_program
 
-    def labels(atoms: Atoms, mass: np.ndarray, multipliers: np.ndarray, within: float) -> Any:
-        asked.append((bool((multipliers == near).all()), within))
-        return best_labels(atoms, mass, multipliers, within)
+    def labels(atoms: Atoms, mass: np.ndarray, multipliers: np.ndarray, width: float) -> Any:
+        asked.append((bool((multipliers == near).all()), width))
+        return near_best_labels(atoms, mass, multipliers, width)
 
     def program(*given: Any) -> Any:
         found = plain(*given)
         failed.append(found is None)
         return found
 
-    monkeypatch.setattr(relaxed, "_FEW", 10)
+    monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", 10)
     monkeypatch.setattr(relaxed, "smoothed_multipliers", lambda *_: near)
-    monkeypatch.setattr(relaxed, "best_labels", labels)
+    monkeypatch.setattr(relaxed, "near_best_labels", labels)
     monkeypatch.setattr(relaxed, "solve_linear_program", program)
-    return solve_relaxed(atoms, mass, EPSILON), asked, failed
+    return solve_relaxed(atoms, mass, PARITY), asked, failed
 
 
 def test_from_poor_multipliers_more_and_more_labels_are_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,10 +90,10 @@ def test_from_poor_multipliers_more_and_more_labels_are_let_in(monkeypatch: pyte
 
 def test_from_good_multipliers_the_first_program_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     atoms, mass = some()
-    exact = solve_relaxed(atoms, mass, EPSILON)
+    exact = solve_relaxed(atoms, mass, PARITY)
     found, asked, failed = widths(monkeypatch, exact.multipliers, atoms, mass)
     assert (len(asked), failed) == (1, [False])
-    is_open = best_labels(atoms, mass, exact.multipliers, 3e-4).sum(axis=1) > 1
+    is_open = near_best_labels(atoms, mass, exact.multipliers, 3e-4).sum(axis=1) > 1
     assert found.solver == f"smoothed dual, then linear program over {is_open.sum()} of 90 atoms"
     assert_optimal(found, atoms, mass, exact.value)
 
@@ -107,9 +112,9 @@ def test_the_best_so_far_is_kept_where_value_and_bound_never_meet(monkeypatch: p
         value = 7.0 - 3 * gap
         return Relaxed(np.ones((90, 4)), np.zeros((3, 4)), value, value + gap, str(gap))
 
-    monkeypatch.setattr(relaxed, "_FEW", 10)
+    monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", 10)
     monkeypatch.setattr(relaxed, "_restricted", restricted)
-    assert solve_relaxed(atoms, mass, EPSILON).solver == "1.0"
+    assert solve_relaxed(atoms, mass, PARITY).solver == "1.0"
     assert made[-1].all()
     assert not made[-2].all()
     assert all((before <= after).all() for before, after in pairwise(made))  # none is taken back
@@ -118,20 +123,20 @@ def test_the_best_so_far_is_kept_where_value_and_bound_never_meet(monkeypatch: p
 @pytest.mark.parametrize("few", [10, 1000])
 def test_no_solution_at_all(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     atoms, mass = some()
-    monkeypatch.setattr(relaxed, "_FEW", few)
+    monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", few)
     monkeypatch.setattr(relaxed, "solve_linear_program", lambda *_: None)
-    with pytest.raises(RuntimeError, match="no solution of the linear program over all tasks"):
-        solve_relaxed(atoms, mass, EPSILON)
+    with pytest.raises(SolverError, match="no solution of the linear program over all tasks"):
+        solve_relaxed(atoms, mass, PARITY)
 
 
 def test_tasks_that_were_counted() -> None:
     atoms, mass = some()
-    exact = solve_relaxed(atoms, mass, EPSILON)
-    margin, label = margins(atoms, mass, exact.multipliers)
+    exact = solve_relaxed(atoms, mass, PARITY)
+    margin, label = atom_margins(atoms, mass, exact.multipliers)
     far = margin > 0.15
     counted = np.zeros((3, 4))
     np.add.at(counted, (atoms.group[far], label[far]), atoms.mass[far])
     value = float(atoms.mass[far] @ atoms.gains[far, label[far]])
-    part = Atoms(atoms.gains[~far], atoms.mass[~far], atoms.group[~far], rest=Rest(counted, value))
-    found = solve_relaxed(part, mass, EPSILON, exact.multipliers)
+    part = Atoms(atoms.gains[~far], atoms.mass[~far], atoms.group[~far], decided=DecidedTasks(counted, value))
+    found = solve_relaxed(part, mass, PARITY, exact.multipliers)
     assert_optimal(found, part, mass, exact.value)

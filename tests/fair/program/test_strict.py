@@ -1,4 +1,4 @@
-"""Labels that keep epsilon to the letter, against all of them."""
+"""Labels that keep epsilon exactly, against all of them."""
 
 import itertools
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.program import strict
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
@@ -40,7 +41,7 @@ def gap(atoms: Atoms, mass: np.ndarray, counts: np.ndarray) -> float:
     return float(np.ptp(totals / mass[:, None], axis=0).max())
 
 
-def assert_best(found: strict.Strict, atoms: Atoms, mass: np.ndarray, epsilon: float, best: float) -> None:
+def assert_best(found: strict.StrictCounts, atoms: Atoms, mass: np.ndarray, epsilon: float, best: float) -> None:
     assert gap(atoms, mass, found.counts) <= epsilon + 1e-9
     np.testing.assert_array_equal(found.counts.sum(axis=1), atoms.mass)
     assert found.counts.min() >= 0
@@ -51,36 +52,40 @@ def assert_best(found: strict.Strict, atoms: Atoms, mass: np.ndarray, epsilon: f
 @pytest.mark.parametrize("first", [200, 6, 2, 1], ids=["all", "just all", "some", "one"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.3])
 def test_the_best_of_all_whole_counts(first: int, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strict, "_FIRST", first)
+    monkeypatch.setattr(strict, "_FIRST_OPEN_ATOMS", first)
     for seed in (1, 2):
         atoms, mass = some(seed)
-        relaxed = solve_relaxed(atoms, mass, epsilon)
+        relaxed = solve_relaxed(atoms, mass, DemographicParity(epsilon))
         assert_best(
-            strict_counts(atoms, mass, relaxed, epsilon), atoms, mass, epsilon, best_of_all(atoms, mass, epsilon)
+            strict_counts(atoms, mass, relaxed, DemographicParity(epsilon)),
+            atoms,
+            mass,
+            epsilon,
+            best_of_all(atoms, mass, epsilon),
         )
 
 
 def test_three_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     atoms, mass = some(3, 3, (1, 2, 1, 1, 1, 1))
-    relaxed = solve_relaxed(atoms, mass, 0.2)
+    relaxed = solve_relaxed(atoms, mass, DemographicParity(0.2))
     best = best_of_all(atoms, mass, 0.2)
     for first in (200, 2):
-        monkeypatch.setattr(strict, "_FIRST", first)
-        assert_best(strict_counts(atoms, mass, relaxed, 0.2), atoms, mass, 0.2, best)
+        monkeypatch.setattr(strict, "_FIRST_OPEN_ATOMS", first)
+        assert_best(strict_counts(atoms, mass, relaxed, DemographicParity(0.2)), atoms, mass, 0.2, best)
 
 
 def test_without_time_all_tasks_get_the_label_that_gains_the_most() -> None:
     atoms, mass = some(1, 3)
-    relaxed = solve_relaxed(atoms, mass, 0.1)
+    relaxed = solve_relaxed(atoms, mass, DemographicParity(0.1))
     label = int(np.argmax([(atoms.mass * atoms.gains[:, k]).sum() for k in range(3)]))
-    found = strict_counts(atoms, mass, relaxed, 0.1, seconds=0.0)
+    found = strict_counts(atoms, mass, relaxed, DemographicParity(0.1), seconds=0.0)
     np.testing.assert_array_equal(found.counts, atoms.mass[:, None] * np.eye(3)[label])
     assert found.bound == relaxed.bound
 
 
 def opened(
     monkeypatch: pytest.MonkeyPatch, answers: list[Any], atoms: Atoms, mass: np.ndarray, relaxed: Relaxed
-) -> tuple[strict.Strict, list[list[int]]]:
+) -> tuple[strict.StrictCounts, list[list[int]]]:
     """Solve with given answers of the program; return the solution and which atoms were open each time."""
     asked: list[list[int]] = []
 
@@ -90,7 +95,7 @@ def opened(
         return answers[len(asked) - 1]
 
     monkeypatch.setattr(strict, "_program", program)
-    return strict_counts(atoms, mass, relaxed, 0.1), asked
+    return strict_counts(atoms, mass, relaxed, DemographicParity(0.1)), asked
 
 
 def spaced(n: int) -> tuple[Atoms, np.ndarray, np.ndarray]:
@@ -113,7 +118,7 @@ def test_atoms_are_let_in_until_no_other_can_gain(monkeypatch: pytest.MonkeyPatc
     n = 40
     atoms, mass, order = spaced(n)
     relaxed = Relaxed(np.zeros((n, 2)), np.zeros((2, 2)), 1.0, 1.0, "given")
-    monkeypatch.setattr(strict, "_FIRST", 2)
+    monkeypatch.setattr(strict, "_FIRST_OPEN_ATOMS", 2)
     # Nothing fits: four times as many. Then a loss of 12/64: atoms up to that margin, 13 of them, at least twice as
     # many as before. Then one of 10/64, within the 16 that are open: nothing is left to gain.
     answers = [None, (losing(n, order, [5, 7]), 0.5), (losing(n, order, [10]), 0.75)]
@@ -125,7 +130,7 @@ def test_atoms_are_let_in_until_no_other_can_gain(monkeypatch: pytest.MonkeyPatc
     answers = [None, (losing(n, order, [20]), 0.5), (losing(n, order, [20]), 2.0)]
     found, asked = opened(monkeypatch, answers, atoms, mass, relaxed)
     assert [len(rows) for rows in asked] == [2, 8, 21]
-    assert found.bound == 1.0  # not above the bound with a coin
+    assert found.bound == 1.0  # not above the randomized bound
     # A loss as large as a margin just outside: it must be let in; and all atoms are the last.
     answers = [(losing(n, order, [2]), 0.9), (losing(n, order, [39]), 0.9), (losing(n, order, [3]), 0.999)]
     found, asked = opened(monkeypatch, answers, atoms, mass, relaxed)
@@ -137,7 +142,7 @@ def test_no_solution_with_all_atoms_open_leaves_the_best_so_far(monkeypatch: pyt
     n = 12
     atoms, mass, _ = spaced(n)
     relaxed = Relaxed(np.zeros((n, 2)), np.zeros((2, 2)), 1.0, 1.0, "given")
-    monkeypatch.setattr(strict, "_FIRST", 4)
+    monkeypatch.setattr(strict, "_FIRST_OPEN_ATOMS", 4)
     found, asked = opened(monkeypatch, [None, None], atoms, mass, relaxed)
     assert [len(rows) for rows in asked] == [4, 12]
     np.testing.assert_array_equal(found.counts, np.tile([1, 0], (n, 1)))  # one label for all
@@ -158,7 +163,7 @@ def test_a_program_with_closed_atoms() -> None:
     atoms, mass = some(2)
     best = atoms.gains.argmax(axis=1)
     free = np.array([True, True, False, True, False, True])
-    found = strict._program(atoms, mass, free, best, 0.3, 10.0)
+    found = strict._program(atoms, mass, free, best, DemographicParity(0.3), 10.0)
     assert found is not None
     counts, bound = found
     closed = ~free
@@ -171,4 +176,4 @@ def test_a_program_with_closed_atoms() -> None:
     shut = np.zeros(6, dtype=bool)
     shut[0] = True
     apart = atoms._replace(gains=np.where(atoms.group[:, None] == [0, 1], 1.0, 0.0))
-    assert strict._program(apart, mass, shut, apart.gains.argmax(axis=1), 0.1, 10.0) is None
+    assert strict._program(apart, mass, shut, apart.gains.argmax(axis=1), DemographicParity(0.1), 10.0) is None

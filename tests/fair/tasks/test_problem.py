@@ -49,7 +49,7 @@ def rows(tasks: Tasks, factor: float) -> Any:
 @pytest.mark.parametrize("piece", [1, 4, 10, 11, 12])
 @pytest.mark.parametrize("by_evidence", [False, True])
 def test_pieces_make_up_the_whole(piece: int, by_evidence: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PIECE", piece)
+    monkeypatch.setattr(module, "_TASKS_PER_PIECE", piece)
     problem = made(evidence=EVIDENCE if by_evidence else None)
     pieces = -(-N // piece)
     total, groups = problem.reduce(sums, 5)
@@ -69,22 +69,22 @@ def test_pieces_make_up_the_whole(piece: int, by_evidence: bool, monkeypatch: py
 
 
 def test_a_piece_is_a_million_tasks_and_four_million_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (module._PIECE, module._MOST_SORTED) == (2**20, 2**22)
+    assert (module._TASKS_PER_PIECE, module._MAX_SORTED_TASKS) == (2**20, 2**22)
     problem = made()
     for most, quick in ((N - 1, False), (N, True)):
-        monkeypatch.setattr(module, "_MOST_SORTED", most)
+        monkeypatch.setattr(module, "_MAX_SORTED_TASKS", most)
         assert problem.sorts is quick
 
 
 def test_no_tasks_are_one_piece_of_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PIECE", 1)
+    monkeypatch.setattr(module, "_TASKS_PER_PIECE", 1)
     problem = replace(made(), posterior=P[:0], group=GROUP[:0], own=GROUP[:0].astype(np.int32))
     (piece,) = problem._pieces()
     assert (piece.group.size, piece.first) == (0, 0)
 
 
 def test_logarithms_come_with_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PIECE", 4)
+    monkeypatch.setattr(module, "_TASKS_PER_PIECE", 4)
     pairs = P[:, :2] / P[:, :2].sum(axis=1, keepdims=True)
     problem = read_posterior(pairs, GROUP, log_posterior=np.log(pairs))
     assert problem.has_odds
@@ -111,19 +111,6 @@ def test_tasks_are_ordered_by_keys_then_evidence_then_hash_then_type(by_evidence
     assert problem.ordered(given, 7).tolist() == sorted(given, key=order)
     wanted = sorted(given, key=lambda i: (key[i], second[i], *order(i)))
     assert problem.ordered(given, 7, key[given], second[given]).tolist() == wanted
-    for count in range(given.size + 1):
-        assert sorted(problem.first(given, count, 7)) == sorted(problem.ordered(given, 7)[:count])
-
-
-@pytest.mark.parametrize("n_keys", [7, 500])
-def test_rows_are_selected_by_the_key_of_a_rank(n_keys: int) -> None:
-    keys = np.random.default_rng(5).integers(0, n_keys, 500)
-    rows = np.arange(500) + 1000
-    for count in (1, 2, 3, 100, 250, 499, 500):
-        cut = sorted(keys)[count - 1]
-        below, at = module._select(rows, keys, count)
-        assert below.tolist() == [1000 + i for i in range(500) if keys[i] < cut]
-        assert at.tolist() == [1000 + i for i in range(500) if keys[i] == cut]
 
 
 @pytest.mark.parametrize("first", [0, 4])

@@ -10,13 +10,13 @@ import pytest
 
 from faircrowd.errors import InputError, OptionError
 from faircrowd.fair.tasks.read_posterior import (
+    RowNumbers,
     check_groups,
     check_posterior,
     encode_in_order,
     label_codes,
     read_posterior,
 )
-from faircrowd.fair.tasks.row_numbers import RowNumbers
 from faircrowd.votes import Vocabulary
 
 P = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
@@ -71,7 +71,7 @@ def test_arrays_of_other_shapes_are_refused() -> None:
     refuses("A posterior is a frame or an array of tasks x classes; got shape (1, 3, 2).", P[None])
     refuses("A posterior needs at least one task and two classes; got 3 x 1.", np.ones((3, 1)))
     refuses("A posterior needs at least one task and two classes; got 0 x 2.", np.ones((0, 2)), [])
-    said = "A posterior holds numbers only, as many in each row; this one does not."
+    said = "A posterior must hold numbers only, the same number in each row."
     refuses(said, [[0.5, 0.5], [1.0]])
     refuses(said, [["a", "b"]])
     refuses(said, [[{}, None]])
@@ -131,7 +131,7 @@ def test_ids_keep_their_order_and_differ() -> None:
 
 def test_groups_are_two() -> None:
     check_groups(Vocabulary.of(["a", "b"]))
-    said = "Parity compares groups, and all tasks are of group 'x'; give the column that tells them apart."
+    said = "Parity compares groups, and all tasks are of group 'x'; give a column with at least two groups."
     refuses(said, groups=["x"] * 3)
     assert read_posterior(P, ["x"] * 3, one_group_will_do=True).group.tolist() == [0, 0, 0]
     with pytest.raises(OptionError, match="ties='both' is not known"):
@@ -161,11 +161,11 @@ def test_weights() -> None:
     assert found.tolist() == [1, 2.5, 1e-9]
     assert read_posterior(P, GROUPS, sample_weight=[3, 3, 3]).weights is None
     for wrong in ([1, 0, 1], [1, -1, 1]):
-        refuses("sample_weight must be positive; leave tasks that should not count out.", sample_weight=wrong)
+        refuses("sample_weight must be positive; leave out tasks that should not count.", sample_weight=wrong)
     for wrong in ([1, np.nan, 1], [1, np.inf, 1]):
         refuses("sample_weight holds NaN or infinity; give a number for each task.", sample_weight=wrong)
     for wrong in (["a", "b", "c"], [1, [2], 3], object()):
-        refuses("sample_weight holds numbers only, one a task.", sample_weight=wrong)
+        refuses("sample_weight must hold numbers only, one per task.", sample_weight=wrong)
     refuses("sample_weight needs one number for each of the 3 tasks; got shape (2,).", sample_weight=[1, 2])
     refuses("sample_weight needs one number for each of the 3 tasks; got shape (3, 1).", sample_weight=[[1], [2], [3]])
 
@@ -175,7 +175,7 @@ def test_evidence() -> None:
     assert found is not None
     assert found.dtype == np.int64
     assert found.tolist() == [2**53 - 1, 0, 3]
-    said = "evidence is a number of votes for each task; one of them is too large for that."
+    said = "evidence is the number of votes of each task; one of them is too large for that."
     for wrong in ([1, 2**53, 1], [1, -(2.0**53), 1]):
         refuses(said, evidence=wrong)
     refuses("evidence needs one number for each of the 3 tasks; got shape (4,).", evidence=[1] * 4)

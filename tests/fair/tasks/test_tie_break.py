@@ -58,8 +58,8 @@ EVIDENCE = {
 def test_evidence_and_hash_of_the_last(few: int | None, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, rows = some(300, EVIDENCE[name])
     few = few or rows.size
-    monkeypatch.setattr(order, "_FEW", few)
-    monkeypatch.setattr(problems, "_PIECE", 90)
+    monkeypatch.setattr(order, "_MAX_GATHERED_TASKS", few)
+    monkeypatch.setattr(problems, "_TASKS_PER_PIECE", 90)
     found = np.zeros(300, dtype=int) if problem.evidence is None else problem.evidence
     hashes = next(problem._pieces(300)).hashes(rows, 4)
     ranked = sorted((-int(e), int(h)) for e, h in zip(found[rows], hashes, strict=True))
@@ -109,7 +109,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_hash_of_a_rank(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bins end where hashes do; few tasks are held, unless they are equal."""
-    monkeypatch.setattr(order, "_FEW", 2)
+    monkeypatch.setattr(order, "_MAX_GATHERED_TASKS", 2)
     hashes = CASES[name]
     for rank in range(1, len(hashes) + 1):
         tasks = Hashed(hashes)

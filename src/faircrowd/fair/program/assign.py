@@ -1,4 +1,8 @@
-"""From counts an atom to labels a task: that of highest score, but for the few atoms that the solution treats apart."""
+"""From the solution over atoms to the label of each task.
+
+Most tasks get the label of highest score. The tasks of a few atoms, nearly all of them tied at the prices of the
+solution, are split between labels as the solution says.
+"""
 
 from typing import NamedTuple
 
@@ -8,129 +12,150 @@ from numpy.typing import NDArray
 from faircrowd.exact.hashing import draw
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.atoms import Atoms, atom_hashes
-from faircrowd.fair.program.dual import best_of, margins
+from faircrowd.fair.program.dual import atom_margins, label_margins
 from faircrowd.fair.tasks.population import Population, Tasks
 from faircrowd.fair.tasks.tie_break import first_in_order
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Apart", "apart_from", "atom_labels", "atom_law", "drawn_labels", "free_labels", "free_law", "steps_of"]
+__all__ = [
+    "SplitAtoms",
+    "deterministic_labels",
+    "find_split_atoms",
+    "label_cuts",
+    "label_probabilities",
+    "randomized_labels",
+    "unconstrained_labels",
+    "unconstrained_probabilities",
+]
 
-Step = tuple[int, tuple[int, int] | None]
-"""A label, and evidence and hash of the last task that gets it; None if all that are left do."""
+LabelCut = tuple[int, tuple[int, int] | None]
+"""A label, and evidence and hash of the last task that gets it; None if all remaining tasks do."""
 
 
-class Apart(NamedTuple):
-    """Atoms that do not simply get the label of highest score.
+class SplitAtoms(NamedTuple):
+    """Atoms whose tasks do not all get the label of highest score.
 
     Attributes
     ----------
     hashes : ndarray of uint64
-        Their hashes, rising.
+        The hash of each of these atoms, in rising order.
     widest : float
-        No other task has labels as near to each other as this.
-    shares : ndarray, shape (n_apart, n_classes)
-        What part of each atom gets each label.
+        The largest margin between the best two labels of these atoms: tasks of a larger one are not among them.
+    shares : ndarray, shape (n_split, n_classes)
+        The fraction of each atom that gets each label.
+    salt : int
+        What the hashes were salted with.
     """
 
     hashes: NDArray[np.uint64]
     widest: float
     shares: NDArray[np.float64]
+    salt: int = 0
 
 
-def apart_from(
+def find_split_atoms(
     atoms: Atoms, mass: NDArray[np.float64], multipliers: NDArray[np.float64], shares: NDArray[np.float64]
-) -> Apart:
-    """Return the atoms whose shares are not those of the label of highest score."""
+) -> SplitAtoms:
+    """Return the atoms that do not all get their label of highest score."""
     assert atoms.hashes is not None  # noqa: S101 - only atoms of tasks with weights have none
-    margin, best = margins(atoms, mass, multipliers)
+    margin, best = atom_margins(atoms, mass, multipliers)
     rows = np.flatnonzero(shares[np.arange(best.size), best] < 1.0)
-    return Apart(atoms.hashes[rows], float(margin[rows].max(initial=-1.0)), shares[rows])
+    return SplitAtoms(atoms.hashes[rows], float(margin[rows].max(initial=-1.0)), shares[rows], atoms.salt)
 
 
-def atom_law(tasks: Tasks, gain: Gain, prices: NDArray[np.float64], apart: Apart) -> NDArray[np.float64]:
+def label_probabilities(
+    tasks: Tasks, gain: Gain, prices: NDArray[np.float64], split: SplitAtoms
+) -> NDArray[np.float64]:
     """Return the probability of each label."""
-    best, rows, place = _apart(tasks, gain, prices, apart)
-    law = np.zeros(tasks.posterior.shape)
-    law[np.arange(best.size), best] = 1.0
-    law[rows] = apart.shares[place]
-    return law
+    best, rows, place = _place_tasks(tasks, gain, prices, split)
+    probabilities = np.zeros(tasks.posterior.shape)
+    probabilities[np.arange(best.size), best] = 1.0
+    probabilities[rows] = split.shares[place]
+    return probabilities
 
 
-def drawn_labels(tasks: Tasks, gain: Gain, prices: NDArray[np.float64], apart: Apart, random_state: int) -> Codes:
-    """Draw labels from ``atom_law``."""
-    return draw(atom_law(tasks, gain, prices, apart), lambda rows: tasks.hashes(rows, random_state))
+def randomized_labels(
+    tasks: Tasks, gain: Gain, prices: NDArray[np.float64], split: SplitAtoms, random_state: int
+) -> Codes:
+    """Draw labels with ``label_probabilities``."""
+    return draw(label_probabilities(tasks, gain, prices, split), lambda rows: tasks.hashes(rows, random_state))
 
 
-def atom_labels(
+def deterministic_labels(
     tasks: Tasks,
     gain: Gain,
     prices: NDArray[np.float64],
-    apart: Apart,
-    steps: tuple[tuple[Step, ...], ...],
+    split: SplitAtoms,
+    cuts: tuple[tuple[LabelCut, ...], ...],
     random_state: int,
 ) -> Codes:
-    """Return labels without a coin; the tasks of an atom that is apart get its labels step by step, in their order."""
-    labels, rows, place = _apart(tasks, gain, prices, apart)
+    """Return labels; the tasks of a split atom get its labels one after another, in the order of the tasks."""
+    labels, rows, place = _place_tasks(tasks, gain, prices, split)
     for atom in np.unique(place):
         left = rows[place == atom]
-        for label, last in steps[atom]:
+        for label, last in cuts[atom]:
             first = np.ones(left.size, dtype=bool) if last is None else tasks.is_first(left, last, random_state)
             labels[left[first]] = label
             left = left[~first]
     return labels
 
 
-def steps_of(
+def label_cuts(
     tasks: Population,
     gain: Gain,
     prices: NDArray[np.float64],
-    apart: Apart,
+    split: SplitAtoms,
     counts: NDArray[np.int64],
     random_state: int,
-) -> tuple[tuple[Step, ...], ...]:
-    """Return how tasks of the atoms that are apart get labels in these counts; those of more evidence keep theirs."""
+) -> tuple[tuple[LabelCut, ...], ...]:
+    """Return where, in the order of the tasks of each split atom, one label ends and the next begins.
+
+    Each atom gets its labels in these counts; tasks of more evidence keep the aggregator's own label.
+    """
     if not (counts > 0).sum(axis=1).max(initial=0) > 1:
         return tuple(((int(label), None),) for label in np.argmax(counts, axis=1))
-    (own,) = tasks.reduce(_count_own, gain, prices, apart)
+    (own,) = tasks.reduce(_count_own, gain, prices, split)
     found = []
     for atom, of_label in enumerate(counts):
         kept = int(np.argmax(own[atom]))
         order = [k for k in (kept, *(k for k in range(of_label.size) if k != kept)) if of_label[k]]
         reached = np.cumsum(of_label[order])[:-1].tolist()
-        ends = first_in_order(tasks, _rows_of, (gain, prices, apart, atom), int(of_label.sum()), reached, random_state)
+        ends = first_in_order(tasks, _rows_of, (gain, prices, split, atom), int(of_label.sum()), reached, random_state)
         found.append(tuple(zip(order, [*ends, None], strict=True)))
     return tuple(found)
 
 
-def free_labels(tasks: Tasks, gain: Gain) -> Codes:
+def unconstrained_labels(tasks: Tasks, gain: Gain) -> Codes:
     """Return the labels without a constraint: the aggregator's own for accuracy, else those that gain the most."""
     return tasks.own if gain.is_accuracy else np.argmax(gain.of(tasks.posterior), axis=1).astype(np.int32)
 
 
-def free_law(tasks: Tasks, gain: Gain) -> NDArray[np.float64]:
+def unconstrained_probabilities(tasks: Tasks, gain: Gain) -> NDArray[np.float64]:
     """Return the labels without a constraint as probabilities."""
-    return np.asarray(np.eye(tasks.posterior.shape[1])[free_labels(tasks, gain)])
+    return np.asarray(np.eye(tasks.posterior.shape[1])[unconstrained_labels(tasks, gain)])
 
 
-def _apart(
-    tasks: Tasks, gain: Gain, prices: NDArray[np.float64], apart: Apart
+def _place_tasks(
+    tasks: Tasks, gain: Gain, prices: NDArray[np.float64], split: SplitAtoms
 ) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the labels of highest score, and the tasks of atoms that are apart with the number of their atom."""
+    """Return the labels of highest score, and the tasks of split atoms with the number of their atom."""
     gains = gain.of(tasks.posterior)
-    margin, best = best_of(gains, tasks.group, prices)
-    rows = np.flatnonzero(margin <= apart.widest)
-    hashes = atom_hashes(gains[rows], tasks.group[rows])
-    place = np.minimum(np.searchsorted(apart.hashes, hashes), apart.hashes.size - 1)
-    found = apart.hashes[place] == hashes
+    margin, best = label_margins(gains, tasks.group, prices)
+    rows = np.flatnonzero(margin <= split.widest)
+    hashes = atom_hashes(gains[rows], tasks.group[rows], split.salt)
+    place = np.minimum(np.searchsorted(split.hashes, hashes), split.hashes.size - 1)
+    found = split.hashes[place] == hashes
     return best, rows[found], place[found]
 
 
-def _rows_of(tasks: Tasks, gain: Gain, prices: NDArray[np.float64], apart: Apart, atom: int) -> NDArray[np.int64]:
-    _, rows, place = _apart(tasks, gain, prices, apart)
+def _rows_of(tasks: Tasks, gain: Gain, prices: NDArray[np.float64], split: SplitAtoms, atom: int) -> NDArray[np.int64]:
+    _, rows, place = _place_tasks(tasks, gain, prices, split)
     return np.asarray(rows[place == atom])
 
 
-def _count_own(tasks: Tasks, gain: Gain, prices: NDArray[np.float64], apart: Apart) -> tuple[NDArray[np.int64], ...]:
-    _, rows, place = _apart(tasks, gain, prices, apart)
-    shape = apart.shares.shape
+def _count_own(
+    tasks: Tasks, gain: Gain, prices: NDArray[np.float64], split: SplitAtoms
+) -> tuple[NDArray[np.int64], ...]:
+    _, rows, place = _place_tasks(tasks, gain, prices, split)
+    shape = split.shares.shape
     return (np.bincount(place * shape[1] + tasks.own[rows], minlength=shape[0] * shape[1]).reshape(shape),)

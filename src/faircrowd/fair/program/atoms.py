@@ -1,33 +1,37 @@
-"""Tasks of one group with the same gains are interchangeable: merge them into atoms.
+"""Atoms: tasks of one group with the same gains are interchangeable, and are solved for as one.
 
 Atoms are in the order of a hash of their group and gains, so that solvers see the same atoms in the same order wherever
-the tasks lie and whatever they are called.
+the tasks lie and whatever they are called. Tasks find their atom by this hash; should two atoms have the same one, all
+are hashed again with another salt.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.errors import FaircrowdError
+from faircrowd.errors import SolverError
 from faircrowd.exact.hashing import mix
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.population import Population, Tasks
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Atoms", "Rest", "atom_hashes", "collect", "merge"]
+__all__ = ["Atoms", "DecidedTasks", "atom_hashes", "collect", "join", "merge"]
+
+_MAX_SALTS = 16
+"""Two atoms share a hash with a probability of about 2^-64 per pair and salt: a second salt is hardly ever needed."""
 
 
-class Rest(NamedTuple):
-    """Tasks that are in no atom, each with the label that it gets whatever the solution.
+class DecidedTasks(NamedTuple):
+    """Tasks that are in no atom, each with a label that no solution changes.
 
     Attributes
     ----------
     mass : ndarray, shape (n_groups, n_classes)
-        Weight of these tasks, a group and label.
+        Weight of these tasks, by group and label.
     value : float
-        What their labels gain, in all.
+        The sum of what their labels gain.
     """
 
     mass: NDArray[np.float64]
@@ -40,16 +44,18 @@ class Atoms(NamedTuple):
     Attributes
     ----------
     gains : ndarray, shape (n_atoms, n_classes)
-        What each label gains, a unit of weight.
+        What each label gains per unit of weight.
     mass : ndarray, shape (n_atoms,)
-        Weight of the tasks of an atom.
+        Weight of the tasks of each atom.
     group : ndarray of int32, shape (n_atoms,)
     of_task : ndarray of int64, shape (n_tasks,), or None
-        The atom of each task, where that was asked for.
+        The atom of each task, from ``merge``.
     hashes : ndarray of uint64, shape (n_atoms,), or None
-        The hash of each atom.
-    rest : Rest or None
-        Tasks that are not here.
+        The hash of each atom, in rising order.
+    decided : DecidedTasks or None
+        Tasks that are in no atom.
+    salt : int
+        What the hashes were salted with.
     """
 
     gains: NDArray[np.float64]
@@ -57,7 +63,8 @@ class Atoms(NamedTuple):
     group: Codes
     of_task: NDArray[np.int64] | None = None
     hashes: NDArray[np.uint64] | None = None
-    rest: Rest | None = None
+    decided: DecidedTasks | None = None
+    salt: int = 0
 
 
 def merge(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64] | None) -> Atoms:
@@ -68,30 +75,35 @@ def merge(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64]
 
 
 def collect(tasks: Population, gain: Gain, one_in: int = 1) -> Atoms:
-    """Gather the atoms of tasks of equal weight; of many, about one in so many."""
+    """Gather the atoms of tasks of equal weight: all of them, or about one in ``one_in``."""
     gains, group, mass = tasks.gather(_atoms, gain, one_in)
-    return joined(gains, group, mass)
+    return join(gains, group, mass)
 
 
-def joined(gains: NDArray[np.float64], group: Codes, mass: NDArray[np.float64], rest: Rest | None = None) -> Atoms:
-    """Join the atoms of several pieces."""
-    hashes, first, of_row = _grouped(gains, group)
-    if (hashes[1:] == hashes[:-1]).any():  # labels are given by hash
-        raise FaircrowdError("Two tasks with different posteriors have one hash; change any of them by its last digit.")
-    mass = np.bincount(of_row, weights=mass, minlength=first.size).astype(np.float64)
-    return Atoms(gains[first], mass, group[first], None, hashes, rest)
+def join(
+    gains: NDArray[np.float64], group: Codes, mass: NDArray[np.float64], decided: DecidedTasks | None = None
+) -> Atoms:
+    """Join the atoms of several pieces; each has a hash of its own."""
+    for salt in range(_MAX_SALTS):
+        hashes, first, of_row = _grouped(gains, group, salt)
+        if not (hashes[1:] == hashes[:-1]).any():
+            mass = np.bincount(of_row, weights=mass, minlength=first.size).astype(np.float64)
+            return Atoms(gains[first], mass, group[first], None, hashes, decided, salt)
+    raise SolverError(
+        "Tasks with different posteriors keep having the same hash; this should not happen. Please report it."
+    )
 
 
-def atom_hashes(gains: NDArray[np.float64], group: Codes) -> NDArray[np.uint64]:
+def atom_hashes(gains: NDArray[np.float64], group: Codes, salt: int = 0) -> NDArray[np.uint64]:
     """Return the hash of each row of gains and its group."""
     hashes = np.empty(group.size, dtype=np.uint64)
-    _row_hashes(np.ascontiguousarray(gains), group, hashes)
+    _row_hashes(np.ascontiguousarray(gains), group, np.uint64(salt), hashes)
     return hashes
 
 
-def _atoms(tasks: Tasks, gain: Gain, one_in: int) -> tuple[NDArray[Any], ...]:
+def _atoms(tasks: Tasks, gain: Gain, one_in: int) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
     gains, group = gain.of(tasks.posterior), tasks.group
-    if one_in > 1:  # all tasks of an atom or none, so that a sample is one of atoms
+    if one_in > 1:  # all tasks of an atom or none, so that the sample is one of atoms
         rows = np.flatnonzero(atom_hashes(gains, group) % np.uint64(one_in) == 0)
         gains, group = gains[rows], group[rows]
     found = merge(gains, group, None)
@@ -99,14 +111,14 @@ def _atoms(tasks: Tasks, gain: Gain, one_in: int) -> tuple[NDArray[Any], ...]:
 
 
 def _grouped(
-    gains: NDArray[np.float64], group: Codes
+    gains: NDArray[np.float64], group: Codes, salt: int = 0
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sorted hashes of the atoms of rows, the first row of each, and the atom of each row.
+    """Return the sorted hashes of the atoms of rows, the first row of each atom, and the atom of each row.
 
-    Should two different rows have one hash, neighbours that differ are atoms of their own: maybe more than needed, all
-    of them right.
+    If different rows have the same hash, neighbours that differ become atoms of their own: there may then be more atoms
+    than needed, each of them correct.
     """
-    hashes = atom_hashes(gains, group)
+    hashes = atom_hashes(gains, group, salt)
     order = np.argsort(hashes, kind="stable")
     is_new = np.empty(order.size, dtype=np.bool_)
     _mark_new(np.ascontiguousarray(gains), group, hashes, order, is_new)
@@ -117,17 +129,24 @@ def _grouped(
 
 
 @numba.njit(cache=True, nogil=True)
-def _row_hashes(gains: Any, group: Any, hashes: Any) -> None:
+def _row_hashes(gains: NDArray[np.float64], group: Codes, salt: np.uint64, hashes: NDArray[np.uint64]) -> None:
     bits = gains.view(np.uint64)
+    start = np.uint64(0x9E3779B97F4A7C15) ^ (salt << np.uint64(32))  # groups are numbered from 0, below 2^32
     for i in range(gains.shape[0]):
-        key = mix(np.uint64(group[i]) + np.uint64(0x9E3779B97F4A7C15))
+        key = mix(np.uint64(group[i]) + start)
         for k in range(gains.shape[1]):
             key = mix(key ^ bits[i, k])
         hashes[i] = key
 
 
 @numba.njit(cache=True, nogil=True)
-def _mark_new(gains: Any, group: Any, hashes: Any, order: Any, is_new: Any) -> None:
+def _mark_new(
+    gains: NDArray[np.float64],
+    group: Codes,
+    hashes: NDArray[np.uint64],
+    order: NDArray[np.int64],
+    is_new: NDArray[np.bool_],
+) -> None:
     for n in range(order.size):
         i, j = order[n], order[n - 1]
         is_new[n] = n == 0 or hashes[i] != hashes[j] or group[i] != group[j]

@@ -1,55 +1,57 @@
 r"""The dual of the fair program: exact, and smoothed.
 
-With multipliers :math:`L_{ak}`, :math:`\sum_a L_{ak} = 0`, no labelling of gap at most :math:`\varepsilon` is
-worth more than
+With multipliers :math:`L_{ak}`, :math:`\sum_a L_{ak} = 0`, no labelling of gap at most :math:`\varepsilon` gains more
+than
 
 .. math:: D(L) = \sum_a E_a[\max_k(\pi_a U_k - L_{ak})] + \tfrac{\varepsilon}{2} \sum_{ak} |L_{ak}|.
 
-The smallest such bound equals the value of the best labelling with a coin. For two groups it is the paper's
-:math:`\mathcal M(\beta)`.
+The smallest such bound equals the value of the best randomized labelling. For two groups it is the paper's
+:math:`\mathcal M(\beta)`. The last term and the condition on the sum are those of demographic parity
+(:class:`~faircrowd.fair.constraint.DemographicParity`); other constraints on rates have others.
 """
 
 from itertools import pairwise
-from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.fair.constraint import Constraint, prices_of, rates_of
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["best_labels", "best_of", "dual_value", "margins", "prices_of", "smoothed_multipliers"]
+__all__ = ["atom_margins", "dual_value", "label_margins", "near_best_labels", "smoothed_multipliers"]
 
 _TEMPERATURES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
-_SAMPLED = _TEMPERATURES[:5]
-_WARM = (1e-3, 3e-4)
+_SAMPLE_TEMPERATURES = _TEMPERATURES[:5]
+_LAST_TEMPERATURES = (1e-3, 3e-4)
 _REACH = (1e-2, 3e-3)
-"""At these temperatures, how near to each other labels must be to change places: ten temperatures."""
+"""At the last temperatures, how near to each other labels must be to change places: ten temperatures."""
 
-_SAMPLE = 20_000
+_SAMPLED_ATOMS = 20_000
 
 
 def dual_value(
-    atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64], epsilon: float
+    atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64], constraint: Constraint
 ) -> float:
-    """Return the dual value D(L): no labelling within epsilon is worth more."""
+    """Return the dual value D(L): no labelling that keeps the constraint gains more."""
     prices = prices_of(multipliers, group_mass)
     total = _dual(atoms.gains, atoms.mass, atoms.group, group_mass, prices)
-    if atoms.rest is not None:
-        total += (atoms.rest.value - float((atoms.rest.mass * prices).sum())) / group_mass.sum()
-    return float(total + epsilon / 2 * np.abs(multipliers).sum())
+    if atoms.decided is not None:
+        total += (atoms.decided.value - float((atoms.decided.mass * prices).sum())) / group_mass.sum()
+    return float(total + constraint.dual_cost(multipliers))
 
 
-def best_labels(
-    atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64], within: float
+def near_best_labels(
+    atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64], width: float
 ) -> NDArray[np.bool_]:
-    """Return the labels of each atom whose score is within so much of its best.
+    """Return whether the score of each label of each atom is within ``width`` of its best.
 
-    ``within`` is in units of multipliers, as is the error of those: a group's scores err by it over the group's share.
+    ``width`` is in units of multipliers, as is their error: the scores of a group err by it divided by the group's
+    share.
     """
-    margin, best = margins(atoms, group_mass, multipliers)
-    widths = within / (group_mass / group_mass.sum())
+    margin, best = atom_margins(atoms, group_mass, multipliers)
+    widths = width / (group_mass / group_mass.sum())
     allowed = np.zeros(atoms.gains.shape, dtype=bool)
     allowed[np.arange(best.size), best] = True
     rows = np.flatnonzero(margin <= widths[atoms.group])  # mostly few
@@ -58,65 +60,71 @@ def best_labels(
     return allowed
 
 
-def margins(atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64]) -> tuple[Any, Any]:
-    """Return by how much the best label of each atom beats the second, and the best label."""
-    return best_of(atoms.gains, atoms.group, prices_of(multipliers, group_mass))
+def atom_margins(
+    atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], Codes]:
+    """Return by how much the best label of each atom beats the second best, and the best label."""
+    return label_margins(atoms.gains, atoms.group, prices_of(multipliers, group_mass))
 
 
-def best_of(gains: NDArray[np.float64], group: Codes, prices: NDArray[np.float64]) -> tuple[Any, Any]:
+def label_margins(
+    gains: NDArray[np.float64], group: Codes, prices: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], Codes]:
     """Return by how much the best label of each row of gains beats the second at these prices, and the best label."""
-    return _margins(gains, group, prices)  # type: ignore[no-any-return]
+    margin, label = np.empty(gains.shape[0]), np.zeros(gains.shape[0], dtype=np.int32)
+    _margins(gains, group, prices, margin, label)
+    return margin, label
 
 
 def smoothed_multipliers(
-    atoms: Atoms, group_mass: NDArray[np.float64], epsilon: float, start: NDArray[np.float64] | None = None
+    atoms: Atoms, group_mass: NDArray[np.float64], constraint: Constraint, start: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Minimise the dual with the maximum softened, at falling temperatures; the result is near the true minimum.
+    """Minimise the dual with a softened maximum, at falling temperatures; the result is near the true minimum.
 
     High temperatures need a sample only. At low ones most atoms have a label that small changes of the multipliers
-    do not touch: they are counted once, and the rest is summed over in each step. From a good ``start``, such as the
-    multipliers of a near epsilon, only the lowest temperatures are needed.
+    do not change: they are counted once, and each step sums over the others. From a good ``start``, such as the
+    multipliers of a similar epsilon, only the lowest temperatures are needed.
     """
     n_groups = group_mass.size
     multipliers = np.zeros((n_groups, atoms.gains.shape[1])) if start is None else start
     fixed = np.zeros_like(multipliers)
-    if atoms.mass.size <= _SAMPLE and atoms.rest is None:
-        for temperature in _TEMPERATURES if start is None else _WARM:
-            multipliers = _descend(atoms, group_mass, group_mass, fixed, epsilon, temperature, multipliers)
+    if atoms.mass.size <= _SAMPLED_ATOMS and atoms.decided is None:
+        for temperature in _TEMPERATURES if start is None else _LAST_TEMPERATURES:
+            multipliers = _descend(atoms, group_mass, group_mass, fixed, constraint, temperature, multipliers)
         return multipliers
-    if atoms.rest is None:
-        few, few_mass = _sampled(atoms, n_groups)
-        for temperature in _SAMPLED if start is None else _WARM[:1]:
-            multipliers = _descend(few, few_mass, group_mass, fixed, epsilon, temperature, multipliers)
-    for temperature, reach in zip(_WARM, _REACH, strict=True):
-        near, fixed = _near(atoms, group_mass, multipliers, reach)
-        multipliers = _descend(near, group_mass, group_mass, fixed, epsilon, temperature, multipliers)
+    if atoms.decided is None:
+        sample, sample_mass = _sampled(atoms, n_groups)
+        for temperature in _SAMPLE_TEMPERATURES if start is None else _LAST_TEMPERATURES[:1]:
+            multipliers = _descend(sample, sample_mass, group_mass, fixed, constraint, temperature, multipliers)
+    for temperature, reach in zip(_LAST_TEMPERATURES, _REACH, strict=True):
+        near, fixed = _near_ties(atoms, group_mass, multipliers, reach)
+        multipliers = _descend(near, group_mass, group_mass, fixed, constraint, temperature, multipliers)
     return multipliers
 
 
 def _sampled(atoms: Atoms, n_groups: int) -> tuple[Atoms, NDArray[np.float64]]:
-    """Take an even sample of each group; small groups whole."""
+    """Take an even sample of each group, and all atoms of small groups."""
     order = np.argsort(atoms.group, kind="stable")
     bounds = np.searchsorted(atoms.group[order], np.arange(n_groups + 1))
-    each = max(_SAMPLE // n_groups, 1)
+    each = max(_SAMPLED_ATOMS // n_groups, 1)
     chosen = [order[a : b : max((b - a) // each, 1)] for a, b in pairwise(bounds)]
     rows = np.concatenate(chosen)
     few = Atoms(atoms.gains[rows], atoms.mass[rows], atoms.group[rows])
     return few, np.bincount(few.group, weights=few.mass, minlength=n_groups).astype(np.float64)
 
 
-def _near(
+def _near_ties(
     atoms: Atoms, group_mass: NDArray[np.float64], multipliers: NDArray[np.float64], reach: float
 ) -> tuple[Atoms, NDArray[np.float64]]:
     """Return the atoms whose best labels are near each other, and the rates of the labels of all others."""
-    margin, best = margins(atoms, group_mass, multipliers)
+    margin, best = atom_margins(atoms, group_mass, multipliers)
     shares = group_mass / group_mass.sum()
     is_near = margin * shares[atoms.group] <= reach
     rows, others = np.flatnonzero(is_near), np.flatnonzero(~is_near)
     cell = atoms.group[others].astype(np.int64) * multipliers.shape[1] + best[others]
     fixed = np.bincount(cell, weights=atoms.mass[others], minlength=multipliers.size).reshape(multipliers.shape)
-    labelled = fixed + (0.0 if atoms.rest is None else atoms.rest.mass)
-    return Atoms(atoms.gains[rows], atoms.mass[rows], atoms.group[rows]), labelled / group_mass[:, None]
+    labelled = fixed + (0.0 if atoms.decided is None else atoms.decided.mass)
+    return Atoms(atoms.gains[rows], atoms.mass[rows], atoms.group[rows]), rates_of(labelled, group_mass)
 
 
 def _descend(
@@ -124,42 +132,39 @@ def _descend(
     mass: NDArray[np.float64],
     group_mass: NDArray[np.float64],
     fixed: NDArray[np.float64],
-    epsilon: float,
+    constraint: Constraint,
     temperature: float,
     start: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Minimise the softened dual of atoms, with the rates ``fixed`` of others, from a start."""
+    """Minimise the softened dual of atoms from a start; ``fixed`` holds the rates of the labels of all other tasks."""
     from scipy.optimize import minimize
 
     n_groups, n_classes = start.shape
     shares = group_mass / group_mass.sum()
 
-    def spread(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        rows = x.reshape(n_groups - 1, n_classes)
-        return np.vstack([rows, -rows.sum(axis=0)])
-
     def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        multipliers = spread(x)
-        prices = multipliers / shares[:, None]
+        multipliers = constraint.from_free_coordinates(x, n_groups, n_classes)
+        prices = prices_of(multipliers, group_mass)
         value, rates = _soft(atoms.gains, atoms.mass, atoms.group, mass, prices, temperature, shares)
-        soft = np.sqrt(multipliers**2 + (0.1 * temperature) ** 2)
-        gradient = -rates - fixed + epsilon / 2 * multipliers / soft
-        whole = value - float((fixed * multipliers).sum()) + epsilon / 2 * float(soft.sum())
-        return whole, (gradient[:-1] - gradient[-1]).ravel()
+        cost, slope = constraint.smooth_dual_cost(multipliers, 0.1 * temperature)
+        gradient = -rates - fixed + slope
+        total = value - float((fixed * multipliers).sum()) + cost
+        return total, constraint.free_gradient(gradient)
 
-    first = start[:-1].ravel()
+    first = constraint.free_coordinates(start)
     found = minimize(loss, first, method="L-BFGS-B", jac=True, options={"maxiter": 100, "gtol": 1e-6})
-    return spread(found.x)
-
-
-def prices_of(multipliers: NDArray[np.float64], group_mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the multipliers in units of gain: a label's score in group a is its gain minus its price."""
-    return np.asarray(multipliers / (group_mass / group_mass.sum())[:, None])
+    return constraint.from_free_coordinates(np.asarray(found.x), n_groups, n_classes)
 
 
 @numba.njit(cache=True, nogil=True)
-def _dual(gains: Any, mass: Any, group: Any, group_mass: Any, prices: Any) -> float:
-    total, lost = 0.0, 0.0
+def _dual(
+    gains: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    group: Codes,
+    group_mass: NDArray[np.float64],
+    prices: NDArray[np.float64],
+) -> float:
+    total, lost = 0.0, 0.0  # what rounding lost is added back
     whole = group_mass.sum()
     for j in range(gains.shape[0]):
         best = -np.inf
@@ -173,7 +178,15 @@ def _dual(gains: Any, mass: Any, group: Any, group_mass: Any, prices: Any) -> fl
 
 
 @numba.njit(cache=True, nogil=True)
-def _soft(gains: Any, mass: Any, group: Any, group_mass: Any, prices: Any, temperature: float, shares: Any) -> Any:
+def _soft(
+    gains: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    group: Codes,
+    group_mass: NDArray[np.float64],
+    prices: NDArray[np.float64],
+    temperature: float,
+    shares: NDArray[np.float64],
+) -> tuple[float, NDArray[np.float64]]:
     n_classes = gains.shape[1]
     rates = np.zeros(prices.shape)
     score = np.empty(n_classes)
@@ -198,8 +211,13 @@ def _soft(gains: Any, mass: Any, group: Any, group_mass: Any, prices: Any, tempe
 
 
 @numba.njit(cache=True, nogil=True)
-def _margins(gains: Any, group: Any, prices: Any) -> Any:
-    margin, label = np.empty(gains.shape[0]), np.zeros(gains.shape[0], np.int32)
+def _margins(
+    gains: NDArray[np.float64],
+    group: Codes,
+    prices: NDArray[np.float64],
+    margin: NDArray[np.float64],
+    label: Codes,
+) -> None:
     for j in range(gains.shape[0]):
         best = second = -np.inf
         for k in range(gains.shape[1]):
@@ -209,4 +227,3 @@ def _margins(gains: Any, group: Any, prices: Any) -> Any:
             elif score > second:
                 second = score
         margin[j] = best - second
-    return margin, label

@@ -1,8 +1,8 @@
-"""Labels without a coin for any number of classes and groups.
+"""Deterministic labels for any number of classes and groups: the randomized solution rounded to whole tasks.
 
-The solution with a coin splits a few atoms. The counts a group and class are rounded to whole ones by a small
-integer program that exceeds epsilon as little as can be (mostly not at all); then each group's tasks are
-moved to these counts at the least loss: a transport problem, whose vertices are whole.
+The randomized solution splits a few atoms. The counts per group and class are rounded to integers by a small integer
+program that exceeds epsilon as little as possible (mostly not at all); then each group's tasks are moved to these
+counts at the least loss: a transport problem, whose vertices are integers.
 """
 
 from typing import Any
@@ -10,17 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.errors import SolverError
+from faircrowd.fair.constraint import Constraint, prices_of, rates_of
 from faircrowd.fair.program.atoms import Atoms
-from faircrowd.fair.program.dual import margins, prices_of
+from faircrowd.fair.program.dual import atom_margins
 from faircrowd.fair.program.relaxed import Relaxed
+from faircrowd.fair.tolerances import WHOLE_COUNT
 
 __all__ = ["round_counts"]
 
-_WHOLE = 1e-7
 _WIDTHS = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1, np.inf)
+"""Atoms whose best labels are this near to each other may be moved: as few as will do."""
+
+_EXCESS_COST = 1e3
+"""More than any loss of value: the gap exceeds epsilon only where it must."""
 
 
-def round_counts(atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed, epsilon: float) -> NDArray[np.int64]:
+def round_counts(
+    atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed, constraint: Constraint
+) -> NDArray[np.int64]:
     """Return how many tasks of each atom get each label, shape (n_atoms, n_classes)."""
     n_atoms, n_classes = relaxed.fractions.shape
     best = np.argmax(relaxed.fractions, axis=1)
@@ -28,7 +36,7 @@ def round_counts(atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed
     counts[np.arange(n_atoms), best] = np.rint(atoms.mass).astype(np.int64)
     cell = atoms.group.astype(np.int64) * n_classes + best
     totals = np.bincount(cell, weights=atoms.mass, minlength=group_mass.size * n_classes).astype(np.float64)
-    totals = totals.reshape(-1, n_classes) + (0.0 if atoms.rest is None else atoms.rest.mass)
+    totals = totals.reshape(-1, n_classes) + (0.0 if atoms.decided is None else atoms.decided.mass)
     # Few atoms are split between labels.
     mixed = np.flatnonzero(relaxed.fractions.max(axis=1) < 1.0)
     real = atoms.mass[mixed, None] * relaxed.fractions[mixed]
@@ -36,18 +44,18 @@ def round_counts(atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed
     np.add.at(totals, atoms.group[mixed], real - counts[mixed])
     counts[mixed] = whole.astype(np.int64)
     split = np.zeros(n_atoms, dtype=bool)
-    split[mixed] = np.abs(real - whole).max(axis=1) > _WHOLE
+    split[mixed] = np.abs(real - whole).max(axis=1) > WHOLE_COUNT
     if not split.any():
         return counts
     prices = prices_of(relaxed.multipliers, group_mass)
-    targets = _targets(totals, group_mass, prices, epsilon)
-    margin, _ = margins(atoms, group_mass, relaxed.multipliers)
+    targets = _rounded_totals(totals, group_mass, prices, constraint)
+    margin, _ = atom_margins(atoms, group_mass, relaxed.multipliers)
     for a in range(group_mass.size):
         members = atoms.group == a
         for width in _WIDTHS:
             movable = np.flatnonzero(members & (split | (margin <= width)))
             fixed = counts[members].sum(axis=0) - counts[movable].sum(axis=0)
-            fixed += 0 if atoms.rest is None else np.rint(atoms.rest.mass[a]).astype(np.int64)
+            fixed += 0 if atoms.decided is None else np.rint(atoms.decided.mass[a]).astype(np.int64)
             moved = _transport(atoms.gains[movable], atoms.mass[movable], targets[a] - fixed)
             if moved is not None:
                 counts[movable] = moved
@@ -55,50 +63,53 @@ def round_counts(atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed
     return counts
 
 
-def _targets(
-    totals: NDArray[np.float64], group_mass: NDArray[np.float64], prices: NDArray[np.float64], epsilon: float
+def _rounded_totals(
+    totals: NDArray[np.float64], group_mass: NDArray[np.float64], prices: NDArray[np.float64], constraint: Constraint
 ) -> NDArray[np.int64]:
-    """Round the counts a group and class so that the gap exceeds epsilon as little as possible."""
+    """Round the counts per group and class so that the constraint is exceeded as little as possible."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     n_groups, n_classes = totals.shape
     n_cells = n_groups * n_classes
-    floor = np.floor(totals + _WHOLE)
-    a, k = np.divmod(np.arange(n_cells), n_classes)
-    # Unknowns: how many to add to each floor, a centre a class, and the excess of the gap.
-    inner = np.zeros((n_cells, n_cells + n_classes + 1))
-    inner[np.arange(n_cells), np.arange(n_cells)] = 1 / group_mass[a]
-    inner[np.arange(n_cells), n_cells + k] = -1.0
-    above, below = inner.copy(), inner.copy()
-    above[:, -1], below[:, -1] = -0.5, 0.5
-    rates = (floor / group_mass[:, None]).ravel()
-    rows = np.zeros((n_groups, n_cells + n_classes + 1))
-    rows[a, np.arange(n_cells)] = 1.0
+    limits = constraint.rows(n_groups, n_classes)
+    n_centres = limits.on_centres.shape[1]
+    floor = np.floor(totals + WHOLE_COUNT)
+    group = np.repeat(np.arange(n_groups), n_classes)
+    # Unknowns: how many tasks to add to each floor, the centres, and the excess over epsilon.
+    inner = np.hstack([limits.on_rates.toarray() / group_mass[group], limits.on_centres.toarray()])
+    above, below = np.column_stack([inner, -limits.relief]), np.column_stack([inner, limits.relief])
+    rates = limits.on_rates @ rates_of(floor, group_mass).ravel()
+    of_group = np.zeros((n_groups, n_cells + n_centres + 1))
+    of_group[group, np.arange(n_cells)] = 1.0
     left = np.rint(group_mass - floor.sum(axis=1))
-    # Excess is dearer than any loss of value; prices then choose among roundings without excess.
-    cost = np.concatenate([-prices.ravel() / group_mass.sum(), np.zeros(n_classes), [1e3]])
+    # Prices choose among roundings of equal excess.
+    cost = np.concatenate([-prices.ravel() / group_mass.sum(), np.zeros(n_centres), [_EXCESS_COST]])
     found = milp(
         cost,
-        integrality=np.concatenate([np.ones(n_cells), np.zeros(n_classes + 1)]),
+        integrality=np.concatenate([np.ones(n_cells), np.zeros(n_centres + 1)]),
         bounds=Bounds(
-            np.concatenate([np.maximum(-floor.ravel(), -1), np.full(n_classes, -1.0), [0.0]]),
-            np.concatenate([np.full(n_cells, 2.0), np.full(n_classes, 2.0), [np.inf]]),
+            np.concatenate([np.maximum(-floor.ravel(), -1), np.full(n_centres, -1.0), [0.0]]),
+            np.concatenate([np.full(n_cells, 2.0), np.full(n_centres, 2.0), [np.inf]]),
         ),
         constraints=[
-            LinearConstraint(above, -np.inf, epsilon / 2 - rates),
-            LinearConstraint(below, -epsilon / 2 - rates, np.inf),
-            LinearConstraint(rows, left, left),
+            LinearConstraint(above, -np.inf, limits.upper - rates),
+            LinearConstraint(below, limits.lower - rates, np.inf),
+            LinearConstraint(of_group, left, left),
         ],
     )
     if found.x is None:
-        raise RuntimeError(f"HiGHS: {found.message}")
+        raise SolverError(
+            f"HiGHS could not round the labels to whole tasks: {found.message} decision='randomized' needs no rounding."
+        )
     return np.asarray((floor + np.rint(found.x[:n_cells]).reshape(totals.shape)).astype(np.int64))
 
 
-def _transport(gains: NDArray[np.float64], mass: NDArray[np.float64], wanted: NDArray[np.int64]) -> Any:
-    """Return whole counts with the given totals a class that gain the most, or None if there are none."""
+def _transport(
+    gains: NDArray[np.float64], mass: NDArray[np.float64], wanted: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Return the integer counts with the given total per class that gain the most, or None if there are none."""
     from scipy.optimize import linprog
-    from scipy.sparse import coo_array
+    from scipy.sparse import csr_array
 
     n_atoms, n_classes = gains.shape
     if (wanted < 0).any() or wanted.sum() != round(mass.sum()):
@@ -109,8 +120,8 @@ def _transport(gains: NDArray[np.float64], mass: NDArray[np.float64], wanted: ND
     j, k = np.divmod(pair, n_classes)
     rows = np.concatenate([j, n_atoms + k])
     shape = (n_atoms + n_classes, pair.size)
-    limits: Any = coo_array((np.ones(2 * pair.size), (rows, np.concatenate([pair, pair]))), shape=shape)
+    limits: Any = csr_array((np.ones(2 * pair.size), (rows, np.concatenate([pair, pair]))), shape=shape)
     found = linprog(
-        -gains.ravel(), A_eq=limits.tocsr(), b_eq=np.concatenate([mass, wanted]), bounds=(0, None), method="highs-ds"
+        -gains.ravel(), A_eq=limits, b_eq=np.concatenate([mass, wanted]), bounds=(0, None), method="highs-ds"
     )
     return np.rint(np.asarray(found.x)).astype(np.int64).reshape(gains.shape) if found.status == 0 else None

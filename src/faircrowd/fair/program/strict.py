@@ -1,49 +1,51 @@
-"""The best labels without a coin that keep epsilon to the letter: an integer program, solved by HiGHS.
+"""The best deterministic labels that keep epsilon exactly: an integer program, solved by HiGHS.
 
-An atom whose second-best label is worth less than its best by more than what any labelling can still gain
-keeps its best label in every optimum. So the program is solved over the atoms that are nearly tied, first a
-few; what it finds bounds what can be gained, and tells whether more atoms must be let in.
+An atom whose second-best label gains less than its best by more than what any labelling can still gain keeps its best
+label in every optimum. So the program is solved over the atoms that are nearly tied, a few at first; what it finds
+bounds what can still be gained, and so shows whether more atoms must be admitted.
 """
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.fair.constraint import Constraint, rates_of
 from faircrowd.fair.program.atoms import Atoms
-from faircrowd.fair.program.dual import margins
+from faircrowd.fair.program.dual import atom_margins
 from faircrowd.fair.program.relaxed import Relaxed
-from faircrowd.fair.tolerances import SLACK
+from faircrowd.fair.tolerances import EQUAL_VALUES, SLACK
+from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Strict", "strict_counts"]
+__all__ = ["StrictCounts", "strict_counts"]
 
-_FIRST = 200
+_FIRST_OPEN_ATOMS = 200
 _SCALE = 1e4
-"""HiGHS judges by absolute tolerances (1e-6); gains and rates are brought to a size where these do not matter."""
+"""HiGHS has absolute tolerances (1e-6); gains and rates are scaled to a size where these do not matter."""
 
 
-class Strict(NamedTuple):
-    """Whole counts an atom and class, and the bound that no labelling without a coin exceeds."""
+class StrictCounts(NamedTuple):
+    """The number of tasks per atom and class, and the bound that no deterministic labelling exceeds."""
 
     counts: NDArray[np.int64]
     bound: float
 
 
 def strict_counts(
-    atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed, epsilon: float, seconds: float = 60.0
-) -> Strict:
-    """Find the best whole counts within epsilon, and a bound on what could be better if time runs out."""
+    atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed, constraint: Constraint, seconds: float = 60.0
+) -> StrictCounts:
+    """Find the best integer counts that keep the constraint, and a bound; if time runs out, the best found so far."""
     total = float(group_mass.sum())
     deadline = time.monotonic() + seconds
-    margin, best = margins(atoms, group_mass, relaxed.multipliers)
+    margin, best = atom_margins(atoms, group_mass, relaxed.multipliers)
     order = np.argsort(margin, kind="stable")
-    open_count = min(_FIRST, margin.size)
-    kept = _constant(atoms, total, relaxed.bound)
+    open_count = min(_FIRST_OPEN_ATOMS, margin.size)
+    kept = _constant(atoms, relaxed.bound)
     while (left := deadline - time.monotonic()) > 0:
         free = np.zeros(margin.size, dtype=bool)
         free[order[:open_count]] = True
-        found = _program(atoms, group_mass, free, best, epsilon, left)
+        found = _program(atoms, group_mass, free, best, constraint, left)
         if found is None:  # these atoms alone cannot keep epsilon, or time ran out
             if open_count == margin.size:
                 break
@@ -52,33 +54,33 @@ def strict_counts(
         counts, bound_here = found
         value = float((counts * atoms.gains).sum() / total)
         if value > float((kept.counts * atoms.gains).sum() / total):
-            kept = Strict(counts, relaxed.bound)
-        # Taking one task of a closed atom off its best label costs its margin: more than can be gained, or
-        # let it in.
-        needed = int(np.searchsorted(margin[order], (relaxed.bound - value) * total + 1e-12, side="right"))
+            kept = StrictCounts(counts, relaxed.bound)
+        # Moving one task of a closed atom off its best label costs its margin. If that is no more than can still be
+        # gained, the atom must be admitted.
+        needed = int(np.searchsorted(margin[order], (relaxed.bound - value) * total + EQUAL_VALUES, side="right"))
         if needed <= open_count or open_count == margin.size:
-            return Strict(counts, min(max(bound_here, value), relaxed.bound))
+            return StrictCounts(counts, min(max(bound_here, value), relaxed.bound))
         open_count = min(max(needed, 2 * open_count), margin.size)
     return kept
 
 
-def _constant(atoms: Atoms, total: float, bound: float) -> Strict:
-    """Give every task the one label that gains the most: there is no gap, whatever the groups."""
+def _constant(atoms: Atoms, bound: float) -> StrictCounts:
+    """Give every task the same label, the one that gains the most: this leaves no gap between any groups."""
     counts = np.zeros(atoms.gains.shape, dtype=np.int64)
     counts[:, int(np.argmax(atoms.mass @ atoms.gains))] = np.rint(atoms.mass).astype(np.int64)
-    return Strict(counts, bound)
+    return StrictCounts(counts, bound)
 
 
 def _program(
     atoms: Atoms,
     group_mass: NDArray[np.float64],
     free: NDArray[np.bool_],
-    best: NDArray[np.int64],
-    epsilon: float,
+    best: Codes,
+    constraint: Constraint,
     seconds: float,
 ) -> tuple[NDArray[np.int64], float] | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import coo_array, hstack, vstack
+    from scipy.sparse import csr_array, hstack
 
     n_groups, n_classes = group_mass.size, atoms.gains.shape[1]
     counts = np.zeros(atoms.gains.shape, dtype=np.int64)
@@ -87,29 +89,30 @@ def _program(
     decided = np.zeros((n_groups, n_classes))
     np.add.at(decided, atoms.group[closed], counts[closed])
     rows = np.flatnonzero(free)
-    n_pairs, n_cells = rows.size * n_classes, n_groups * n_classes
-    j, k = np.divmod(np.arange(n_pairs), n_classes)
+    n_pairs = rows.size * n_classes
+    pairs = np.arange(n_pairs)
+    j, k = np.divmod(pairs, n_classes)
     mass = np.rint(atoms.mass[rows])
-    each: Any = coo_array((np.ones(n_pairs), (j, np.arange(n_pairs))), shape=(rows.size, n_pairs + n_classes))
     cell = atoms.group[rows][j].astype(np.int64) * n_classes + k
     share = 1.0 / group_mass[atoms.group[rows][j]]
-    totals: Any = coo_array((share, (cell, np.arange(n_pairs))), shape=(n_cells, n_pairs))
-    centre: Any = coo_array(
-        (-np.ones(n_cells), (np.arange(n_cells), np.arange(n_cells) % n_classes)), shape=(n_cells, n_classes)
-    )
-    rates = (decided / group_mass[:, None]).ravel()
-    half = (epsilon + SLACK) / 2
+    limits = constraint.with_epsilon(constraint.epsilon + SLACK).rows(n_groups, n_classes)
+    n_centres = limits.on_centres.shape[1]
+    one_each = csr_array((np.ones(n_pairs), (j, pairs)), shape=(rows.size, n_pairs + n_centres))
+    totals = csr_array((share, (cell, pairs)), shape=(n_groups * n_classes, n_pairs))
+    rates = limits.on_rates @ rates_of(decided, group_mass).ravel()
     found = milp(
-        np.concatenate([-_SCALE * atoms.gains[rows].ravel(), np.zeros(n_classes)]),
-        integrality=np.concatenate([np.ones(n_pairs), np.zeros(n_classes)]),
+        np.concatenate([-_SCALE * atoms.gains[rows].ravel(), np.zeros(n_centres)]),
+        integrality=np.concatenate([np.ones(n_pairs), np.zeros(n_centres)]),
         bounds=Bounds(
-            np.concatenate([np.zeros(n_pairs), np.full(n_classes, -_SCALE)]),
-            np.concatenate([mass[j], np.full(n_classes, 2 * _SCALE)]),
+            np.concatenate([np.zeros(n_pairs), np.full(n_centres, -_SCALE)]),
+            np.concatenate([mass[j], np.full(n_centres, 2 * _SCALE)]),
         ),
         constraints=[
-            LinearConstraint(each.tocsr(), mass, mass),
+            LinearConstraint(one_each, mass, mass),
             LinearConstraint(
-                vstack([hstack([totals * _SCALE, centre])]).tocsr(), _SCALE * (-half - rates), _SCALE * (half - rates)
+                hstack([(limits.on_rates @ totals) * _SCALE, limits.on_centres], format="csr"),
+                _SCALE * (limits.lower - rates),
+                _SCALE * (limits.upper - rates),
             ),
         ],
         options={"time_limit": seconds, "mip_rel_gap": 0.0},

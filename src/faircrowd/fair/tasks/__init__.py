@@ -1,1 +1,1 @@
-"""The tasks to be labelled, as every solver sees them, wherever they lie."""
+"""The tasks to be labelled as solvers see them, in memory or in Spark."""

@@ -1,24 +1,42 @@
-"""Some tasks as the kernels of the fair rule see them, and the three verbs by which kernels are run over all.
+"""The tasks to be labelled as solvers see them, wherever they lie: in memory or in Spark.
 
-A kernel is a function of :class:`Tasks` and of parameters. ``reduce`` adds up the integers it returns, ``gather`` joins
-the rows it returns, in no order, ``emit`` gives a row a task. Solvers use nothing else, so tasks may lie anywhere.
+A *kernel* is a function of some tasks (:class:`Tasks`) and of parameters. Three verbs run kernels over all tasks:
+``reduce`` adds up the integers that it returns, ``gather`` joins the rows that it returns, in no order, and ``emit``
+makes one row per task. Solvers read tasks in no other way, so that tasks may lie anywhere.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.exact.hashing import task_keys
+from faircrowd.fair.objective import Gain
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Population", "Tasks"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    from faircrowd.fair.tasks.problem import Problem
+    from faircrowd.fair.tasks.tally import Tally
+
+    Rows = TypeVar("Rows", default=Any)
+else:
+    from typing import TypeVar
+
+    Rows = TypeVar("Rows")
+"""What ``emit`` makes: an array for tasks in memory, or rows of a Spark frame that are not computed yet.
+
+Functions that emit nothing take a plain ``Population``, whatever its rows are.
+"""
+
+__all__ = ["Population", "Rows", "Tasks"]
 
 
 class Tasks(NamedTuple):
-    """Some tasks.
+    """Some tasks, as kernels see them.
 
     Attributes
     ----------
@@ -45,7 +63,10 @@ class Tasks(NamedTuple):
         return task_keys(self.ids, rows + self.first, random_state)
 
     def is_first(self, rows: NDArray[np.int64], last: tuple[int, int], random_state: int) -> NDArray[np.bool_]:
-        """Say of some tasks whether they come no later than one of this evidence and hash; more evidence is first."""
+        """Return whether each of some tasks comes no later than a task of this evidence and hash.
+
+        Tasks of more evidence come first, then those of a lower hash.
+        """
         evidence, highest = last
         if not self.evidence.size:
             return self.hashes(rows, random_state) <= np.uint64(highest)
@@ -55,12 +76,24 @@ class Tasks(NamedTuple):
         return first
 
 
-class Population(Protocol):
-    """Tasks of known number a group, wherever they lie."""
+class Population(Protocol[Rows]):
+    """All tasks to be labelled, wherever they lie: what solvers, rule and certificate use of them."""
+
+    @property
+    def classes(self) -> Vocabulary:
+        """The classes."""
+
+    @property
+    def groups(self) -> Vocabulary:
+        """The groups."""
 
     @property
     def ties(self) -> str:
-        """The class of the aggregator's own label where its posterior is tied."""
+        """Which class is the aggregator's own label where its posterior is tied: "first" or "last"."""
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """The weight of each task; None if they are all equal."""
 
     @property
     def n_groups(self) -> int:
@@ -76,17 +109,43 @@ class Population(Protocol):
 
     @property
     def sorts(self) -> bool:
-        """Whether ``gather`` of a number a task, and a sort of it, is quick."""
+        """Whether it is quick to gather one number per task and to sort these numbers."""
 
     @property
     def has_odds(self) -> bool:
         """Whether log-odds are known."""
 
-    def reduce(self, kernel: Callable[..., tuple[NDArray[np.int64], ...]], *parameters: Any) -> list[NDArray[np.int64]]:
-        """Add up what a kernel returns for some tasks over all."""
+    def reduce(
+        self, kernel: Callable[..., tuple[NDArray[np.int64], ...]], *parameters: object
+    ) -> list[NDArray[np.int64]]:
+        """Add up over all tasks what a kernel returns for some."""
 
-    def gather(self, kernel: Callable[..., tuple[NDArray[Any], ...]], *parameters: Any) -> list[NDArray[Any]]:
-        """Join what a kernel returns for some tasks over all, in no order."""
+    def gather(self, kernel: Callable[..., tuple[NDArray[Any], ...]], *parameters: object) -> list[NDArray[Any]]:
+        """Join over all tasks what a kernel returns for some, in no order."""
 
-    def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: Any) -> Any:
-        """Return what a kernel returns, a row a task."""
+    def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: object) -> Rows:
+        """Return what a kernel returns, one row per task."""
+
+    def tally(self, labels: Rows, gain: Gain | None = None) -> "Tally":
+        """Count the labels, before and after, by group, and sum what they gain."""
+
+    def expected_f1(self, probabilities: Rows) -> float:
+        """Return the expected F1 of the second class of randomized labels; tasks must be in memory."""
+
+    def labels(self, codes: Rows) -> Any:
+        """Return labels in the form that users see."""
+
+    def frame(self, values: Rows) -> Any:
+        """Return one number per task and class in the form that users see."""
+
+    def in_memory(self, purpose: str, instead: str) -> "Problem":
+        """Return the tasks as arrays.
+
+        Raises
+        ------
+        OptionError
+            If the tasks are not in memory: ``purpose`` needs them there, and ``instead`` is what to do.
+        """
+
+    def from_memory(self, rows: NDArray[Any]) -> Rows:
+        """Return what ``emit`` would, from an array with one row per task of ``in_memory``."""

@@ -1,4 +1,4 @@
-"""What the solvers are given: posteriors, groups, weights, and what a label gains."""
+"""Tasks in memory to be labelled fairly: their posteriors, groups and weights, as arrays."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Problem"]
 
-_PIECE = 1 << 20
-_MOST_SORTED = 1 << 22
+_TASKS_PER_PIECE = 1 << 20
+_MAX_SORTED_TASKS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    r"""Tasks to be labelled fairly.
+    r"""Tasks in memory to be labelled fairly: a :class:`~faircrowd.fair.tasks.population.Population`.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Problem:
         :math:`P(Y = k)` of each task.
     group : ndarray of int32, shape (n_tasks,)
     own : ndarray of int32, shape (n_tasks,)
-        The aggregator's own labels: what "before" and "changed" refer to.
+        The aggregator's own labels, which "before" and "changed" refer to.
     weights : ndarray, shape (n_tasks,), or None
         Sample weights; None for equal ones.
     log_odds : ndarray, shape (n_tasks,), or None
@@ -71,29 +71,31 @@ class Problem:
 
     @property
     def sorts(self) -> bool:
-        """Whether a sort of a number a task is quick, and takes little memory."""
-        return self.group.size <= _MOST_SORTED
+        """Whether it is quick to sort one number per task, and takes little memory."""
+        return self.group.size <= _MAX_SORTED_TASKS
 
     @property
     def has_odds(self) -> bool:
         """Whether log-odds are known."""
         return self.log_odds is not None
 
-    def reduce(self, kernel: Callable[..., tuple[NDArray[np.int64], ...]], *parameters: Any) -> list[NDArray[np.int64]]:
-        """Add up what a kernel returns for some tasks over all."""
+    def reduce(
+        self, kernel: Callable[..., tuple[NDArray[np.int64], ...]], *parameters: object
+    ) -> list[NDArray[np.int64]]:
+        """Add up over all tasks what a kernel returns for some."""
         total: list[NDArray[np.int64]] = []
         for tasks in self._pieces():
             part = kernel(tasks, *parameters)
             total = [a + b for a, b in zip(total, part, strict=True)] if total else list(part)
         return total
 
-    def gather(self, kernel: Callable[..., tuple[NDArray[Any], ...]], *parameters: Any) -> list[NDArray[Any]]:
-        """Join what a kernel returns for some tasks over all."""
+    def gather(self, kernel: Callable[..., tuple[NDArray[Any], ...]], *parameters: object) -> list[NDArray[Any]]:
+        """Join over all tasks what a kernel returns for some."""
         parts = [kernel(tasks, *parameters) for tasks in self._pieces()]
         return list(parts[0]) if len(parts) == 1 else [np.concatenate(part) for part in zip(*parts, strict=True)]
 
-    def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: Any) -> NDArray[Any]:
-        """Return what a kernel returns, a row a task."""
+    def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: object) -> NDArray[Any]:
+        """Return what a kernel returns, one row per task."""
         rows: NDArray[Any] | None = None
         for tasks in self._pieces():
             part = kernel(tasks, *parameters)
@@ -106,7 +108,7 @@ class Problem:
         return rows
 
     def _pieces(self, size: int | None = None) -> Iterator[Tasks]:
-        size = size or _PIECE
+        size = size or _TASKS_PER_PIECE
         none = np.empty(0)
         odds = none if self.log_odds is None else self.log_odds
         evidence = none.astype(np.int64) if self.evidence is None else self.evidence
@@ -114,7 +116,7 @@ class Problem:
             at = slice(first, first + size)
             yield Tasks(self.posterior[at], self.group[at], self.own[at], odds[at], evidence[at], self.tasks, first)
 
-    def labels(self, codes: Codes) -> Any:
+    def labels(self, codes: NDArray[Any]) -> Any:
         """Return labels as an aggregator gives them: a Series named ``agg_label``; an array for an array."""
         if self.as_array:
             return np.asarray(codes, dtype=np.int64)
@@ -125,8 +127,8 @@ class Problem:
         """The posterior as it came: a frame, or an array."""
         return self.frame(self.posterior)
 
-    def frame(self, values: NDArray[np.float64]) -> Any:
-        """Return numbers a task and class as an aggregator gives them; an array for an array."""
+    def frame(self, values: NDArray[Any]) -> Any:
+        """Return one number per task and class as an aggregator gives them; an array for an array."""
         if self.as_array:
             return values
         return self.style.frame({"task": self.tasks}, self.classes, values, columns_name="label")
@@ -137,46 +139,43 @@ class Problem:
         hashes = task_keys(self.tasks, rows, random_state)
         return rows[np.lexsort((self._kinds(rows), hashes, evidence, *reversed(first)))]
 
-    def first(self, rows: NDArray[np.int64], count: int, random_state: int) -> NDArray[np.int64]:
-        """Return the tasks that ``ordered`` puts first, so many of them, by selection."""
-        if count in (0, rows.size):
-            return rows[:count]
-        chosen = []
-        if self.evidence is not None:
-            more, rows = _select(rows, -self.evidence[rows], count)
-            chosen, count = [more], count - more.size
-        lower, rows = _select(rows, task_keys(self.tasks, rows, random_state), count)
-        rows = rows[np.argsort(self._kinds(rows), kind="stable")]
-        return np.concatenate([*chosen, lower, rows[: count - lower.size]])
-
     def _kinds(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the type of each id where types are mixed: 2 and "2" have one text, and so one hash."""
+        """Return the type of each id where types are mixed: 2 and "2" have the same text, and so the same hash."""
         names = [type(value).__name__ for value in self.tasks.some(rows)] if self.tasks.is_mixed else []
         return np.array(names) if names else np.zeros(rows.size, dtype=np.int8)
 
-    def tally(self, labels: Codes, gain: Gain | None = None) -> Tally:
-        """Count the labels, before and after, a group, and sum what they are worth."""
+    def tally(self, labels: NDArray[Any], gain: Gain | None = None) -> Tally:
+        """Count the labels, before and after, by group, and sum what they gain."""
         gain = make_gain("accuracy", self.n_classes) if gain is None else gain
         sums: list[NDArray[np.int64]] = []
         for tasks in self._pieces():
-            part = add_labels(tasks, labels[tasks.first : tasks.first + _PIECE], self.n_groups, gain)
+            part = add_labels(tasks, labels[tasks.first : tasks.first + _TASKS_PER_PIECE], self.n_groups, gain)
             sums = [a + b for a, b in zip(sums, part, strict=True)] if sums else list(part)
         if self.weights is None:
             return Tally.of(sums, gain)
-        whole = next(self._pieces(self.group.size))
-        mass, *worth = weigh_labels(whole, labels, self.weights, self.n_groups, gain)
-        return Tally(mass, sums[0], *worth)
+        everything = next(self._pieces(self.group.size))
+        mass, *sums_of_gains = weigh_labels(everything, labels, self.weights, self.n_groups, gain)
+        return Tally(mass, sums[0], *sums_of_gains)
+
+    def expected_f1(self, probabilities: NDArray[Any]) -> float:
+        """Return 2 sum(p x) / (sum(p) + sum(x)) of the second class, for the probabilities x of its label."""
+        weights = np.ones(self.group.size) if self.weights is None else self.weights
+        p, x = self.posterior[:, 1], probabilities[:, 1]
+        total = float(weights @ p + weights @ x)
+        return 2 * float((weights * p) @ x) / total if total > 0 else 0.0
+
+    def in_memory(self, purpose: str, instead: str) -> "Problem":
+        """Return this problem: its tasks are in memory, whatever needs them there."""
+        return self
+
+    def from_memory(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows as they are."""
+        return rows
 
     def group_weights(self) -> NDArray[np.float64]:
-        """Weight of each group."""
+        """Return the weight of each group."""
         return np.bincount(self.group, weights=self.weights, minlength=self.n_groups).astype(np.float64)
 
     def rates(self, labels: Codes) -> NDArray[np.float64]:
-        """Share of each class in each group, shape (n_groups, n_classes)."""
+        """Return the share of each class in each group, shape (n_groups, n_classes)."""
         return self.tally(labels).rates
-
-
-def _select(rows: NDArray[np.int64], keys: NDArray[Any], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows below the key of this rank, and those at it."""
-    cut = np.partition(keys, count - 1)[count - 1]
-    return rows[keys < cut], rows[keys == cut]

@@ -1,16 +1,17 @@
-"""From what users hold to a problem: posteriors, groups and weights, read and checked."""
+"""From what users have to a problem: posteriors, groups and weights, read and checked."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, few
 from faircrowd.aggregate.posterior import TIES, choose
 from faircrowd.errors import InputError
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.tasks.row_numbers import RowNumbers
+from faircrowd.fair.tolerances import SUM_TO_ONE
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import find_facts, pandas_array
@@ -20,22 +21,53 @@ from faircrowd.votes.lookup import is_missing
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes, as_objects
 
-__all__ = ["check_groups", "check_posterior", "encode_in_order", "label_codes", "read_posterior"]
+if TYPE_CHECKING:
+    from faircrowd._types import ByTask, ValuesLike
 
-_SUM = 1e-6
+__all__ = ["RowNumbers", "check_groups", "check_posterior", "encode_in_order", "label_codes", "read_posterior"]
+
+
+class RowNumbers(Vocabulary):
+    """The ids of tasks without any: the numbers 0, 1, ..., n - 1, which are written out only where all are needed.
+
+    Examples
+    --------
+    >>> RowNumbers(10_000_000)
+    Vocabulary(10000000: 0, 1, 2, 3, …)
+    """
+
+    def __init__(self, n: int) -> None:
+        object.__setattr__(self, "_n", n)  # the base is frozen
+
+    def __len__(self) -> int:
+        return int(self._n)  # type: ignore[attr-defined]
+
+    @property
+    def values(self) -> Any:
+        """The numbers as Arrow; made anew at each call, so that nothing holds them."""
+        return pa.array(np.arange(len(self)))
+
+    @property
+    def is_mixed(self) -> bool:
+        """Never: they are integers."""
+        return False
+
+    def take(self, codes: NDArray[Any]) -> Vocabulary:
+        """Return the numbers at ``codes``: the codes themselves."""
+        return Vocabulary(pa.array(np.asarray(codes, dtype=np.int64)))
 
 
 def read_posterior(
-    posterior: Any,
-    sensitive_features: Any,
+    posterior: object,
+    sensitive_features: "ByTask | None",
     *,
-    sample_weight: Any = None,
-    log_posterior: Any = None,
-    evidence: Any = None,
+    sample_weight: "ValuesLike | None" = None,
+    log_posterior: object = None,
+    evidence: "ValuesLike | None" = None,
     ties: str = "first",
     one_group_will_do: bool = False,
 ) -> Problem:
-    """Check a posterior and its groups and bring them together."""
+    """Check a posterior and its groups, and return them as a problem."""
     check_choice("ties", ties, TIES)
     tasks, classes, style, values, as_array = _values(posterior)
     check_posterior(values, tasks)
@@ -62,7 +94,7 @@ def read_posterior(
     )
 
 
-def label_codes(problem: Problem, labels: Any) -> Codes:
+def label_codes(problem: Problem, labels: "ByTask") -> Codes:
     """Return the class of each label, in the order of the problem's tasks."""
     if isinstance(labels, np.ndarray | list):
         codes, values = encode(labels if isinstance(labels, np.ndarray) else as_objects(labels))
@@ -99,24 +131,25 @@ def check_groups(groups: Vocabulary) -> None:
     if len(groups) < 2:
         raise InputError(
             f"Parity compares groups, and all tasks are of group {few(groups.to_list())}; "
-            "give the column that tells them apart."
+            "give a column with at least two groups."
         )
 
 
 @numba.njit(cache=True, nogil=True)
-def _first_bad(values: Any) -> int:
+def _first_bad(values: NDArray[np.float64]) -> int:
+    """Return the first row that is not a probability distribution, -1 if all are."""
     for i in range(values.shape[0]):
         total = 0.0
         for k in range(values.shape[1]):
             if not values[i, k] >= 0.0:
                 return i
             total += values[i, k]
-        if not abs(total - 1.0) <= _SUM:
+        if not abs(total - 1.0) <= SUM_TO_ONE:
             return i
     return -1
 
 
-def _values(posterior: Any) -> tuple[Vocabulary, Vocabulary, Style, NDArray[np.float64], bool]:
+def _values(posterior: object) -> tuple[Vocabulary, Vocabulary, Style, NDArray[np.float64], bool]:
     if is_frame(posterior):
         frame = frame_of(posterior)
         if any(map(is_missing, frame.columns)):
@@ -145,7 +178,7 @@ def _values(posterior: Any) -> tuple[Vocabulary, Vocabulary, Style, NDArray[np.f
 
 
 def encode_in_order(column: Any) -> Vocabulary:
-    """Return ids as a vocabulary in their own order; they must differ and none may be missing."""
+    """Return ids as a vocabulary in their own order; they must all differ, and none may be missing."""
     if hasattr(column, "to_series"):  # the index of a pandas frame
         column = pandas_array(column)
     codes, values = encode(column)
@@ -159,14 +192,14 @@ def encode_in_order(column: Any) -> Vocabulary:
     return values.take(codes)
 
 
-def _floats(values: Any) -> NDArray[np.float64]:
+def _floats(values: object) -> NDArray[np.float64]:
     try:
         return np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("A posterior holds numbers only, as many in each row; this one does not.") from None
+        raise InputError("A posterior must hold numbers only, the same number in each row.") from None
 
 
-def _logarithms(given: Any, tasks: Vocabulary, classes: Vocabulary) -> NDArray[np.float64]:
+def _logarithms(given: object, tasks: Vocabulary, classes: Vocabulary) -> NDArray[np.float64]:
     """Return logarithms in the order of the posterior: a frame goes by task and class, an array by position."""
     rows, columns, _, logs, _ = _values(given)
     if logs.shape != (len(tasks), len(classes)):
@@ -184,12 +217,12 @@ def _logarithms(given: Any, tasks: Vocabulary, classes: Vocabulary) -> NDArray[n
     return logs[np.ix_(row, column)]
 
 
-def _a_task(name: str, given: Any, n_tasks: int) -> NDArray[np.float64]:
-    """Return a finite number a task."""
+def _number_per_task(name: str, given: "ValuesLike", n_tasks: int) -> NDArray[np.float64]:
+    """Return one finite number per task."""
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} holds numbers only, one a task.") from None
+        raise InputError(f"{name} must hold numbers only, one per task.") from None
     if numbers.shape != (n_tasks,):
         raise InputError(f"{name} needs one number for each of the {n_tasks:,} tasks; got shape {numbers.shape}.")
     if not np.isfinite(numbers).all():
@@ -197,17 +230,17 @@ def _a_task(name: str, given: Any, n_tasks: int) -> NDArray[np.float64]:
     return numbers
 
 
-def _counts(given: Any, n_tasks: int) -> NDArray[np.int64]:
-    counts = _a_task("evidence", given, n_tasks)
+def _counts(given: "ValuesLike", n_tasks: int) -> NDArray[np.int64]:
+    counts = _number_per_task("evidence", given, n_tasks)
     if not (abs(counts) < 2**53).all():
-        raise InputError("evidence is a number of votes for each task; one of them is too large for that.")
+        raise InputError("evidence is the number of votes of each task; one of them is too large for that.")
     return counts.astype(np.int64)
 
 
-def _weights(given: Any, n_tasks: int) -> NDArray[np.float64] | None:
+def _weights(given: "ValuesLike | None", n_tasks: int) -> NDArray[np.float64] | None:
     if given is None:
         return None
-    weights = _a_task("sample_weight", given, n_tasks)
+    weights = _number_per_task("sample_weight", given, n_tasks)
     if not (weights > 0).all():
-        raise InputError("sample_weight must be positive; leave tasks that should not count out.")
+        raise InputError("sample_weight must be positive; leave out tasks that should not count.")
     return None if (weights == weights[0]).all() else weights

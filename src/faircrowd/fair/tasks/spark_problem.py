@@ -1,9 +1,9 @@
-"""The problem of making labels fair, of tasks in Spark: solvers see them through the same verbs as those in memory."""
+"""Tasks in Spark to be labelled fairly: solvers see them through the same verbs as those in memory."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.posterior import SparkPosterior, choose, log_odds, probabilities
 from faircrowd.engines import votes_of
 from faircrowd.engines.local import Block
-from faircrowd.errors import InputError
+from faircrowd.errors import InputError, OptionError
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.population import Tasks
@@ -20,7 +20,14 @@ from faircrowd.fair.tasks.tally import Tally, add_labels
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["SparkProblem", "apply_rule"]
+if TYPE_CHECKING:
+    from faircrowd.engines.protocols import SparkFrame
+    from faircrowd.engines.spark.blocks import Named
+    from faircrowd.engines.spark.engine import SparkEngine
+    from faircrowd.engines.spark.task_rows import SparkRows
+    from faircrowd.engines.spark.votes import SparkVotes
+
+__all__ = ["EmittedRows", "SparkProblem", "apply_rule"]
 
 
 class _Scoring(NamedTuple):
@@ -35,26 +42,26 @@ class _Scoring(NamedTuple):
     ties : str
     """
 
-    steps: Any
+    steps: "tuple[tuple[Named, tuple[Any, ...]], ...]"
     by_group: bool
     is_log: bool
     ties: str
 
 
-class _Emitted(NamedTuple):
-    """A row a task that a kernel gives, not made yet."""
+class EmittedRows(NamedTuple):
+    """One row per task, to be computed by Spark when it is used: the rows, and the kernel that makes them."""
 
-    rows: Any
+    rows: "SparkRows"
     kernel: Callable[..., NDArray[Any]]
-    parameters: tuple[Any, ...]
+    parameters: tuple[object, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class SparkProblem:
-    """Tasks in Spark to be labelled fairly; as :class:`~faircrowd.fair.tasks.problem.Problem`.
+    """Tasks in Spark to be labelled fairly: a :class:`~faircrowd.fair.tasks.population.Population`.
 
-    Each pass computes the posterior from the votes where they lie: nothing a task is kept or comes to the driver, but
-    for the few tasks that a solver gathers near its thresholds.
+    Each pass computes the posterior from the votes where they lie. No data of single tasks is kept or comes to the
+    driver, except of the few tasks that a solver gathers near its thresholds.
     """
 
     posterior: SparkPosterior
@@ -67,12 +74,12 @@ class SparkProblem:
 
     @property
     def groups(self) -> Vocabulary:
-        """The groups; without any, all tasks are of one."""
+        """The groups; if none are known, all tasks are in one."""
         return Vocabulary.of(["all"]) if self.votes.groups is None else self.votes.groups
 
     @property
     def ties(self) -> str:
-        """The class of the aggregator's own label where its posterior is tied."""
+        """Which class is the aggregator's own label where its posterior is tied: "first" or "last"."""
         return self.posterior.ties
 
     @property
@@ -92,7 +99,7 @@ class SparkProblem:
 
     @property
     def sorts(self) -> bool:
-        """Whether a sort of a number a task is quick: it is not."""
+        """Whether it is quick to sort one number per task: it is not."""
         return False
 
     @property
@@ -100,37 +107,51 @@ class SparkProblem:
         """Whether log-odds are known."""
         return self.posterior.is_log and self.n_classes == 2
 
-    def reduce(self, kernel: Callable[..., tuple[NDArray[np.int64], ...]], *parameters: Any) -> list[NDArray[np.int64]]:
-        """Add up what a kernel returns for some tasks over all."""
+    def reduce(
+        self, kernel: Callable[..., tuple[NDArray[np.int64], ...]], *parameters: object
+    ) -> list[NDArray[np.int64]]:
+        """Add up over all tasks what a kernel returns for some."""
         found: list[NDArray[np.int64]] = self._engine.reduce(_run, self._scoring, *_named(kernel, parameters), ids=True)
         return found
 
-    def gather(self, kernel: Callable[..., tuple[NDArray[Any], ...]], *parameters: Any) -> list[NDArray[Any]]:
-        """Join what a kernel returns for some tasks over all, in no order."""
+    def gather(self, kernel: Callable[..., tuple[NDArray[Any], ...]], *parameters: object) -> list[NDArray[Any]]:
+        """Join over all tasks what a kernel returns for some, in no order."""
         found: list[NDArray[Any]] = self._engine.gather(_run, self._scoring, *_named(kernel, parameters), ids=True)
         return found
 
-    def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: Any) -> _Emitted:
-        """Return what a kernel returns, a row a task, to be made when it is used."""
+    def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: object) -> EmittedRows:
+        """Return what a kernel returns, one row per task, to be computed when it is used."""
         rows = self._engine.emit(_run, self._scoring, *_named(kernel, parameters), ids=True)
-        return _Emitted(rows, kernel, parameters)
+        return EmittedRows(rows, kernel, parameters)
 
-    def tally(self, labels: _Emitted, gain: Gain | None = None) -> Tally:
-        """Count the labels, before and after, a group, and sum what they are worth."""
+    def tally(self, labels: EmittedRows, gain: Gain | None = None) -> Tally:
+        """Count the labels, before and after, by group, and sum what they gain."""
         gain = make_gain("accuracy", self.n_classes) if gain is None else gain
         named = _named(labels.kernel, labels.parameters)
         return Tally.of(self.reduce(_add_emitted, *named, self.n_groups, gain), gain)
 
-    def labels(self, codes: _Emitted) -> Any:
+    def expected_f1(self, probabilities: EmittedRows) -> NoReturn:
+        """Raise: the expected F1 of randomized labels needs the tasks in memory."""
+        self.in_memory("objective='f1' with decision='randomized'", "use decision='deterministic'")
+
+    def in_memory(self, purpose: str, instead: str) -> NoReturn:
+        """Raise: the tasks are not in memory."""
+        raise OptionError(f"{purpose} is for tasks in memory; in Spark, {instead}.")
+
+    def from_memory(self, rows: NDArray[Any]) -> NoReturn:
+        """Raise: the tasks are not in memory."""
+        self.in_memory("An array with one row per task", "use emit")
+
+    def labels(self, codes: EmittedRows) -> Any:
         """Return labels as a Spark frame: task, group, agg_label."""
         return self.posterior.named(codes.rows.frame("agg_label"), "agg_label")
 
-    def frame(self, values: _Emitted) -> Any:
-        """Return numbers a task and class as a Spark frame: task, group, probabilities."""
+    def frame(self, values: EmittedRows) -> Any:
+        """Return one number per task and class as a Spark frame: task, group, probabilities."""
         return self.posterior.named(values.rows.frame("probabilities"))
 
-    def table(self, codes: _Emitted) -> Any:
-        """Return all of a task as a Spark frame: its group, label, label before, whether it changed, posterior."""
+    def table(self, codes: EmittedRows) -> Any:
+        """Return all that is known of each task as a Spark frame: label, label before, changed, posterior, group."""
         from faircrowd.engines.spark.files import label_table
 
         return label_table(
@@ -139,8 +160,8 @@ class SparkProblem:
             None if self.votes.groups is None else self.groups,
         )
 
-    def agreement(self, codes: _Emitted) -> float:
-        """Return the share of the votes that agree with the labels of their tasks."""
+    def agreement(self, codes: EmittedRows) -> float:
+        """Return the share of the votes that agree with the label of their task."""
         (agree,) = self._engine.reduce(_agree, self._scoring, *_named(codes.kernel, codes.parameters), ids=True)
         return float(agree[0] / max(agree[1], 1))
 
@@ -149,17 +170,18 @@ class SparkProblem:
         """The posterior as a Spark frame."""
         return self.posterior.probas
 
-    def own_labels(self) -> _Emitted:
+    def own_labels(self) -> EmittedRows:
         """Return the aggregator's own labels."""
         return self.emit(_own)
 
     @property
-    def votes(self) -> Any:
-        """The votes in the codes of the model that scores them: those of new tasks have other workers and groups."""
-        return self.posterior.scores.votes
+    def votes(self) -> "SparkVotes":
+        """The votes, in the codes of the model that scores them: new tasks may have other workers and groups."""
+        votes: SparkVotes = self.posterior.scores.votes
+        return votes
 
     @cached_property
-    def _engine(self) -> Any:
+    def _engine(self) -> "SparkEngine":
         from faircrowd.engines.spark.engine import SparkEngine
 
         return SparkEngine(self.votes, by_group=True, gold=self.posterior.scores.view.with_gold)
@@ -174,7 +196,12 @@ class SparkProblem:
 
 
 def apply_rule(
-    rule: FairRule, model: Aggregator, data: Any, *, sensitive_features: Any = None, unknown: str = "error"
+    rule: FairRule,
+    model: Aggregator,
+    data: "SparkFrame | SparkVotes",
+    *,
+    sensitive_features: str | list[str] | None = None,
+    unknown: str = "error",
 ) -> Any:
     """Label the new tasks of a Spark frame by a saved rule and model.
 
@@ -185,7 +212,7 @@ def apply_rule(
         Fitted, or read by :func:`faircrowd.load_model`.
     data : Spark frame of votes, or SparkVotes
     sensitive_features : str or list of str
-        Columns with the group of a task.
+        The columns with the group of each task.
     unknown : {"error", "own"}
         As in :meth:`FairRule.predict`.
 
@@ -197,18 +224,25 @@ def apply_rule(
     votes = votes_of(data, sensitive_features)
     if votes.groups is None:
         raise InputError("The rule goes by group; give sensitive_features for these tasks.")
-    posterior: Any = model.posterior_of(votes)
-    return rule.predict_problem(SparkProblem(posterior), unknown)
+    posterior = model.posterior_of(votes)
+    if not isinstance(posterior, SparkPosterior):
+        raise InputError(
+            "apply_rule is for votes in Spark; for votes in memory, use rule.predict(model.predict_proba(...))."
+        )
+    problem = SparkProblem(posterior)
+    return problem.labels(rule.label_codes(problem, unknown))
 
 
-def _named(kernel: Callable[..., Any], parameters: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+def _named(
+    kernel: Callable[..., NDArray[Any]] | Callable[..., tuple[NDArray[Any], ...]], parameters: tuple[object, ...]
+) -> "tuple[Named, tuple[object, ...]]":
     from faircrowd.engines.spark.blocks import Named
 
     return Named.of(kernel), parameters
 
 
-def _run(block: Block, ids: Vocabulary, scoring: _Scoring, kernel: Any, parameters: tuple[Any, ...]) -> Any:
-    """Run a kernel over the tasks of a block; on an executor."""
+def _run(block: Block, ids: Vocabulary, scoring: _Scoring, kernel: "Named", parameters: tuple[object, ...]) -> Any:
+    """Run a kernel over the tasks of a block, on an executor."""
     return kernel.find()(_tasks(block, ids, scoring), *parameters)
 
 
@@ -224,7 +258,7 @@ def _tasks(block: Block, ids: Vocabulary, scoring: _Scoring) -> Tasks:
 
 
 def _add_emitted(
-    tasks: Tasks, kernel: Any, parameters: tuple[Any, ...], n_groups: int, gain: Gain
+    tasks: Tasks, kernel: "Named", parameters: tuple[object, ...], n_groups: int, gain: Gain
 ) -> tuple[NDArray[np.int64], ...]:
     return add_labels(tasks, kernel.find()(tasks, *parameters), n_groups, gain)
 
@@ -233,12 +267,12 @@ def _own(tasks: Tasks) -> Codes:
     return tasks.own
 
 
-def _facts(tasks: Tasks, kernel: Any, parameters: tuple[Any, ...]) -> NDArray[np.float64]:
+def _facts(tasks: Tasks, kernel: "Named", parameters: tuple[object, ...]) -> NDArray[np.float64]:
     return np.column_stack([kernel.find()(tasks, *parameters), tasks.own, tasks.posterior]).astype(np.float64)
 
 
 def _agree(
-    block: Block, ids: Vocabulary, scoring: _Scoring, kernel: Any, parameters: tuple[Any, ...]
+    block: Block, ids: Vocabulary, scoring: _Scoring, kernel: "Named", parameters: tuple[object, ...]
 ) -> tuple[NDArray[np.int64], ...]:
     labels: Codes = kernel.find()(_tasks(block, ids, scoring), *parameters)
     agree = np.repeat(labels, np.diff(block.offsets)) == block.label

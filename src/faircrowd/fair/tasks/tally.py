@@ -1,16 +1,17 @@
-"""Labels in numbers: how many there are of each, a group, and what they are worth.
+"""Labels in numbers: how many there are of each in each group, and what they gain.
 
-Sums of probabilities and gains are sums of integers (:mod:`faircrowd.exact.sums`), so that they are the
-same to the bit wherever the tasks lie; where tasks have weights they are ordinary sums.
+Sums of probabilities and gains are sums of integers (:mod:`faircrowd.exact.sums`), so that they are the same to the
+bit wherever the tasks lie. Where tasks have weights they are ordinary sums.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.exact.sums import PROBABILITY_UNIT, TERMS_PER_CARRY, carry, limbs_to_numbers, to_units, unit_for
+from faircrowd.fair.constraint import rates_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.votes.vocabulary import Codes
@@ -19,12 +20,12 @@ __all__ = ["Tally", "add_labels", "gain_unit", "weigh_labels"]
 
 
 class Tally(NamedTuple):
-    """Labels in numbers.
+    """The labels before and after, in numbers.
 
     Attributes
     ----------
     mass : ndarray, shape (n_groups, n_classes, n_classes)
-        Weight of the tasks of each group, own label and label.
+        Weight of the tasks by group, own label and label.
     tasks : ndarray of int64, of the same shape
         Number of these tasks.
     trust : ndarray, shape (2, n_classes)
@@ -32,7 +33,7 @@ class Tally(NamedTuple):
     beliefs : ndarray, shape (n_classes,)
         Sum of the posterior of each class; for F1 only.
     gained : ndarray, shape (2,)
-        What the own labels, and the labels, gain; for a matrix of gains only.
+        Sum of what the own labels, and the labels, gain; for a matrix of gains only.
     """
 
     mass: NDArray[np.float64]
@@ -45,18 +46,18 @@ class Tally(NamedTuple):
     def of(cls, sums: list[NDArray[np.int64]], gain: Gain) -> "Tally":
         """Read what ``add_labels`` added up."""
         counts, trust, beliefs, gained = sums
-        worth = limbs_to_numbers(gained, gain_unit(gain))
-        return cls(counts.astype(np.float64), counts, limbs_to_numbers(trust), limbs_to_numbers(beliefs), worth)
+        gains = limbs_to_numbers(gained, gain_unit(gain))
+        return cls(counts.astype(np.float64), counts, limbs_to_numbers(trust), limbs_to_numbers(beliefs), gains)
 
     @property
     def rates(self) -> NDArray[np.float64]:
         """Share of each class in each group."""
-        return np.asarray(self.mass.sum(axis=1) / self.mass.sum(axis=(1, 2))[:, None])
+        return rates_of(self.mass.sum(axis=1), self.mass.sum(axis=(1, 2)))
 
     @property
     def rates_before(self) -> NDArray[np.float64]:
         """The same for the own labels."""
-        return np.asarray(self.mass.sum(axis=2) / self.mass.sum(axis=(1, 2))[:, None])
+        return rates_of(self.mass.sum(axis=2), self.mass.sum(axis=(1, 2)))
 
     @property
     def accuracies(self) -> tuple[float, float]:
@@ -65,7 +66,7 @@ class Tally(NamedTuple):
         return float(before), float(after)
 
     def gain_of_labels(self, gain: Gain) -> float:
-        """Return what the labels gain, a unit of weight: for F1 that of its last step."""
+        """Return what the labels gain per unit of weight; for F1, the gain of its last step."""
         if gain.name != "f1":
             return self.values(gain)[1]
         gained = gain.matrix[1, 1] * self.trust[1, 1] + gain.offset[1] * self.mass.sum(axis=(0, 1))[1]
@@ -76,8 +77,8 @@ class Tally(NamedTuple):
         if gain.is_accuracy:
             return self.accuracies
         if gain.name == "f1":
-            marked = self.mass.sum(axis=(0, 2))[1], self.mass.sum(axis=(0, 1))[1]
-            totals = [float(self.beliefs[1] + count) for count in marked]
+            labelled = self.mass.sum(axis=(0, 2))[1], self.mass.sum(axis=(0, 1))[1]
+            totals = [float(self.beliefs[1] + count) for count in labelled]
             before, after = (2 * float(p) / n if n > 0 else 0.0 for p, n in zip(self.trust[:, 1], totals, strict=True))
             return before, after
         before, after = (float(gained / self.mass.sum()) for gained in self.gained)
@@ -85,7 +86,7 @@ class Tally(NamedTuple):
 
 
 def add_labels(tasks: Tasks, labels: Codes, n_groups: int, gain: Gain) -> tuple[NDArray[np.int64], ...]:
-    """Add up the labels of some tasks: counts a group, own label and label; trust, beliefs and gains as limbs."""
+    """Add up the labels of some tasks: counts by group, own label and label; trust, beliefs and gains as limbs."""
     n_classes = tasks.posterior.shape[1]
     counts = np.zeros((4, n_groups * n_classes**2), dtype=np.int64)
     _count(tasks.group, tasks.own, labels, n_classes, counts)
@@ -101,7 +102,7 @@ def add_labels(tasks: Tasks, labels: Codes, n_groups: int, gain: Gain) -> tuple[
 
 
 def gain_unit(gain: Gain) -> float:
-    """Return how many units make a gain of one, if gains are added up as integers of 52 bits."""
+    """Return how many units make a gain of one when gains are added up as integers of 52 bits."""
     return unit_for(float(np.abs(gain.matrix).max() + np.abs(gain.offset).max()))
 
 
@@ -116,20 +117,20 @@ def weigh_labels(
     for i, found in enumerate((tasks.own, labels)):
         of_label = np.take_along_axis(tasks.posterior, found[:, None].astype(np.int64), axis=1)[:, 0]
         trust[i] = np.bincount(found, weights * of_label, n_classes)
-        worth = (tasks.posterior * gain.matrix.T[found]).sum(axis=1) + gain.offset[found]
-        gained[i] = weights @ worth
+        gains = (tasks.posterior * gain.matrix.T[found]).sum(axis=1) + gain.offset[found]
+        gained[i] = weights @ gains
     return mass, trust, weights @ tasks.posterior, gained
 
 
 @numba.njit(cache=True, nogil=True)
-def _count(group: Any, own: Any, labels: Any, n_classes: int, counts: Any) -> None:
-    # Four tables in turn: a task need not wait until the last one is written.
+def _count(group: Codes, own: Codes, labels: Codes, n_classes: int, counts: NDArray[np.int64]) -> None:
+    # Four tables in turn: a task need not wait for the write of the one before.
     for i in range(group.size):
         counts[i & 3, (group[i] * n_classes + own[i]) * n_classes + labels[i]] += 1
 
 
 @numba.njit(cache=True, nogil=True)
-def _trust(posterior: Any, labels: Any, trust: Any) -> None:
+def _trust(posterior: NDArray[np.float64], labels: Codes, trust: NDArray[np.int64]) -> None:
     sums = np.zeros(posterior.shape[1], np.int64)
     for start in range(0, labels.size, TERMS_PER_CARRY):
         for i in range(start, min(start + TERMS_PER_CARRY, labels.size)):
@@ -138,7 +139,7 @@ def _trust(posterior: Any, labels: Any, trust: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _believe(posterior: Any, beliefs: Any) -> None:
+def _believe(posterior: NDArray[np.float64], beliefs: NDArray[np.int64]) -> None:
     sums = np.zeros(posterior.shape[1], np.int64)
     for start in range(0, posterior.shape[0], TERMS_PER_CARRY):
         for i in range(start, min(start + TERMS_PER_CARRY, posterior.shape[0])):
@@ -148,7 +149,14 @@ def _believe(posterior: Any, beliefs: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _gained(posterior: Any, labels: Any, matrix: Any, offset: Any, unit: float, limbs: Any) -> None:
+def _gained(
+    posterior: NDArray[np.float64],
+    labels: Codes,
+    matrix: NDArray[np.float64],
+    offset: NDArray[np.float64],
+    unit: float,
+    limbs: NDArray[np.int64],
+) -> None:
     sums = np.zeros(1, np.int64)
     for start in range(0, labels.size, TERMS_PER_CARRY):
         for i in range(start, min(start + TERMS_PER_CARRY, labels.size)):

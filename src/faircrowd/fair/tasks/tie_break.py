@@ -1,4 +1,4 @@
-"""Which of equal tasks come first: those of more evidence, then those of a lower seeded hash; found by counting."""
+"""The order of equal tasks: more evidence first, then a lower seeded hash; found by counting, without a sort of all."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +10,8 @@ from faircrowd.fair.tasks.population import Population, Tasks
 
 __all__ = ["first_in_order"]
 
-_FEW = 1 << 20
-_BITS = 16
+_MAX_GATHERED_TASKS = 1 << 20
+_BITS_PER_COUNT = 16
 
 Find = Callable[..., NDArray[np.int64]]
 
@@ -19,20 +19,22 @@ Find = Callable[..., NDArray[np.int64]]
 def first_in_order(
     tasks: Population, find: Find, parameters: tuple[Any, ...], total: int, counts: list[int], random_state: int
 ) -> list[tuple[int, int]]:
-    """Return evidence and hash of the last of the first tasks, for some counts, of the tasks that a function finds.
+    """Return evidence and hash of the last of the first ``count`` tasks, for each of some counts.
 
     Parameters
     ----------
     find : callable
-        Returns the rows of some tasks that are to be ordered; a function of a module.
+        Returns the rows of those tasks that are to be ordered; a function of a module.
+    parameters : tuple
+        What ``find`` is given besides the tasks.
     total : int
-        The number of these tasks.
+        The number of the tasks to be ordered.
     counts : list of int
-        Each from 1 to that number.
+        Each from 1 to ``total``.
     """
     if not counts:
         return []
-    if total <= _FEW:
+    if total <= _MAX_GATHERED_TASKS:
         evidence, hashes = tasks.gather(_all, find, parameters, random_state)
         if not evidence.any():
             ranked = np.partition(hashes, [count - 1 for count in counts])
@@ -52,10 +54,10 @@ def first_in_order(
 
 
 def _hash_of_rank(tasks: Population, where: tuple[Any, ...], rank: int, inside: int) -> int:
-    """Return the hash of a rank among tasks of one evidence, by counting in ever finer bins."""
+    """Return the hash of the task of this rank among tasks of one evidence, by counting in ever finer bins."""
     low, high = 0, 2**64 - 1
-    while inside > _FEW and high > low:
-        shift = max((high - low).bit_length() - _BITS, 0)
+    while inside > _MAX_GATHERED_TASKS and high > low:
+        shift = max((high - low).bit_length() - _BITS_PER_COUNT, 0)
         (bins,) = tasks.reduce(_count_hashes, *where, low, high, shift)
         at_most = np.cumsum(bins)
         at = int(np.searchsorted(at_most, rank))
@@ -82,7 +84,7 @@ def _all(tasks: Tasks, find: Find, parameters: tuple[Any, ...], random_state: in
 def _at_evidence(
     tasks: Tasks, find: Find, parameters: tuple[Any, ...], evidence: int, random_state: int, low: int, high: int
 ) -> NDArray[np.uint64]:
-    """Return the hashes, from ``low`` to ``high``, of tasks of this evidence."""
+    """Return those hashes of the tasks of this evidence that lie from ``low`` to ``high``."""
     rows = find(tasks, *parameters)
     rows = rows[tasks.evidence[rows] == evidence] if tasks.evidence.size else rows
     hashes = tasks.hashes(rows, random_state)
@@ -97,4 +99,4 @@ def _count_hashes(tasks: Tasks, *parameters: Any) -> tuple[NDArray[np.int64], ..
     *given, shift = parameters
     hashes = _at_evidence(tasks, *given)
     place = (hashes - np.uint64(given[-2])) >> np.uint64(shift)
-    return (np.bincount(place.astype(np.int64), minlength=1 << _BITS),)
+    return (np.bincount(place.astype(np.int64), minlength=1 << _BITS_PER_COUNT),)

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.exact.hashing import draw, task_keys
+from faircrowd.fair.gap import within
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.solution import Solution, TieWeights
+from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.thresholds.integer import best_integer_counts
 from faircrowd.fair.thresholds.labels import (
@@ -31,13 +33,14 @@ from faircrowd.fair.thresholds.window import (
     solve_in_window,
     unconstrained_totals,
 )
-from faircrowd.fair.tolerances import SLACK
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["solve_thresholds", "weighted_labels", "weighted_probabilities"]
 
 
-def solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solution:
+def solve_thresholds(
+    problem: Population[Rows], gain: Gain, epsilon: float, decision: str, random_state: int
+) -> Solution[Rows]:
     """Find the best labels whose gap is at most epsilon."""
     if problem.weights is not None:
         return _solve_weighted(problem, gain, epsilon, decision, random_state)
@@ -46,7 +49,7 @@ def solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: str
     base = float(
         gain.offset[0] + sum(w * p for w, p in zip(gain.matrix[:, 0], unconstrained.mean_posterior, strict=True) if w)
     )
-    if abs(unconstrained.signed_gap) <= epsilon + SLACK:
+    if within(abs(unconstrained.signed_gap), epsilon):
         by = (formula, not gain.is_accuracy, problem.ties == "last")
         labels, value = problem.emit(unconstrained_labels, *by), base + unconstrained.gain
         probabilities = partial(problem.emit, unconstrained_probabilities, *by)
@@ -78,7 +81,10 @@ def solve_thresholds(problem: Problem, gain: Gain, epsilon: float, decision: str
     )
 
 
-def _solve_weighted(problem: Problem, gain: Gain, epsilon: float, decision: str, random_state: int) -> Solution:
+def _solve_weighted(
+    population: Population[Rows], gain: Gain, epsilon: float, decision: str, random_state: int
+) -> Solution[Rows]:
+    problem = population.in_memory("sample_weight", "leave it out")
     found = sort_groups(problem, gain, random_state)
     relaxed = relaxed_thresholds(found.groups, epsilon)
     multipliers, ties = _rule(found.groups, relaxed, problem.ties)
@@ -89,7 +95,8 @@ def _solve_weighted(problem: Problem, gain: Gain, epsilon: float, decision: str,
     else:
         labels = draw(probabilities(), lambda rows: task_keys(problem.tasks, rows, random_state))
         optimal, solver = True, "one sort of each group, exact"
-    return Solution(labels, probabilities, multipliers, ties, gain, bound, bound, optimal, solver)
+    emitted, emit = population.from_memory(labels), population.from_memory
+    return Solution(emitted, lambda: emit(probabilities()), multipliers, ties, gain, bound, bound, optimal, solver)
 
 
 def weighted_labels(problem: Problem, found: SortedGroups, epsilon: float) -> Codes:
