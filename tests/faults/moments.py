@@ -106,7 +106,7 @@ def run(place: Path, given: dict[str, Any]) -> dict[str, Any]:
 def _child(place: Path, given: dict[str, Any], out: int, err: int, found: int) -> NoReturn:
     from faircrowd.cli import main
     from faircrowd.storage import publish
-    from faircrowd.votes.readers import files
+    from faircrowd.votes.readers import reader, shared
 
     os.dup2(out, 1)
     os.dup2(err, 2)
@@ -117,7 +117,7 @@ def _child(place: Path, given: dict[str, Any], out: int, err: int, found: int) -
     moments = Moments(place, given.get("fault"), given.get("at", 0), given.get("near", str(place)))
     sys.addaudithook(moments)
     publish._exchange = _announced("exchange", publish._exchange)
-    files._opened = _announced("read", files._opened)
+    shared.open_file = reader.open_file = _announced("read", shared.open_file)
     sys.argv = ["faircrowd", *given["arguments"]]
     code: Any = 99
     try:

@@ -272,7 +272,7 @@ def test_labels_in_pieces_are_the_same_bytes(piece: int, tmp_path: Path) -> None
     tasks = crowd.votes["task"].map(lambda task: f'=task, "{task}"' if task % 3 else f"-{task}\n")
     groups = dict(zip(tasks, crowd.sensitive_features.loc[crowd.votes["task"]], strict=True))
     fair = fc.FairCrowd(fc.MajorityVote(), epsilon=0.01).fit(crowd.votes.assign(task=tasks), sensitive_features=groups)
-    model, result = fair.estimator_, fair._fitted()
+    model, result = fair.estimator_, fair.result_
     given = model.votes_, model.posterior_, result.solved.labels, Reasons(result).columns
     with OutputFolder(tmp_path) as folder:
         folder.write_csv("at_once.csv", pa.concat_tables(label_tables(*given)))
@@ -289,7 +289,7 @@ def test_several_attributes_are_one_group() -> None:
     assert "posterior_x" in table
 
 
-@pytest.mark.filterwarnings("ignore:labels:faircrowd.errors.DataWarning")
+@pytest.mark.filterwarnings("ignore::faircrowd.errors.DataWarning")
 def test_values_that_look_alike_keep_their_names() -> None:
     votes = pd.DataFrame({"task": [1, "1", 2], "worker": ["w", b"w", "v"], "label": [True, "True", 1]}, dtype=object)
     model = fitted(votes)

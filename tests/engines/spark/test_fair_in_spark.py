@@ -111,7 +111,7 @@ def test_groups_of_two_columns_and_classes_of_two_capitals(spark: Any, tmp_path:
     names = ["b & 0", "b & 1", "grün & 0", "grün & 1"]
     groups = sorted(set(there.labels_.toArrow()["group"].to_pylist()))
     assert (list(there.certificate_.rates), groups) == (names, names)
-    path, result = tmp_path / "labels.parquet", there._fitted()
+    path, result = tmp_path / "labels.parquet", there.result_
     path.write_text("of an older run")
     for _ in range(2):  # the second in place of the first
         write_parquet(result.problem.table(result.solved.labels), path)

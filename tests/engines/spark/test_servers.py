@@ -95,7 +95,7 @@ def check(found: Any) -> None:
     np.testing.assert_array_equal(found["errors"], inside._model.errors)
     np.testing.assert_array_equal(found["priors"], inside._model.priors)
     np.testing.assert_array_equal(found["labels"], inside.posterior_.label_codes)
-    np.testing.assert_array_equal(found["fair"], fair._fitted().solved.labels)
+    np.testing.assert_array_equal(found["fair"], fair.result_.solved.labels)
     assert json.loads(str(found["proof"])) == fair.certificate_.to_dict() | {"seconds": 0}
     assert str(found["rule"]) == fair.rule_.to_json()
     assert fair.certificate_.changed > 0
