@@ -34,6 +34,7 @@ def test_every_option_is_known() -> None:
         ("n_iter='many' of random_state", [], "--n-iter many of --random-state"),
         ("raise n_iter, or tol; total", [], "raise --n-iter, or --tol; total"),
         ("method=x, engine='spark', strict=True.", [], "--method x, --engine spark, --strict."),
+        ("start anew with resume=False.", [], "start anew without --resume."),
         ("color='red' stays", ["color"], "color='red' stays"),
         ("votes of /tmp/votes.csv with votes=...", ["votes"], "--votes of /tmp/votes.csv with --votes FILE"),
         ("the column 'group' is not group", ["group"], "the column 'group' is not --group"),

@@ -186,7 +186,7 @@ class EngineOptions:
 
         check_choice("engine", name, ENGINES)
         if memory_limit is not None and name == "memory":
-            raise OptionError("memory_limit is for engine='stream' and 'auto'; leave one of the two out.")
+            raise OptionError("memory_limit is for engine='stream' and engine='auto'; leave one of the two out.")
         if more.get("master") is not None and name != "spark":
             raise OptionError("master is for engine='spark'.", parameter="master")
         return cls(name, None if memory_limit is None else parse_size(memory_limit), **more)
