@@ -10,6 +10,7 @@ import pytest
 
 from faircrowd.errors import OptionError
 from faircrowd.runs.options import AuditOptions, EngineOptions, FairOptions, ModelOptions, ReadOptions, RunOptions
+from faircrowd.runs.repeat import how_to_repeat
 
 READ = ReadOptions(Path("my votes.csv"), Path("tasks.csv"), ("gender", "race"))
 FAIR = RunOptions(READ, ModelOptions("dawid-skene", {"by_group": True}), FairOptions(0.05))
@@ -47,7 +48,7 @@ def test_the_command_repeats_the_run(name: str, monkeypatch: pytest.MonkeyPatch)
         raise OptionError("enough")
 
     monkeypatch.setattr("faircrowd.runs.fit.fit", fit)
-    words = shlex.split(RUNS[name].how_to_repeat())
+    words = shlex.split(how_to_repeat(RUNS[name]))
     assert words[:2] == ["faircrowd", RUNS[name].command]
     assert run(words[1:]) == 2
     assert [options.to_dict() for options in asked] == [RUNS[name].to_dict()]
@@ -58,13 +59,13 @@ def test_what_the_command_line_cannot_say_is_said_in_python() -> None:
         replace(FAIR, fair=FairOptions(0.05, [[1, 0], [0, 2]])),
         replace(FAIR, model=ModelOptions("dawid-skene", {"by_group": True, "initial_skill": 0.6})),
     ):
-        line = options.how_to_repeat("again")
+        line = how_to_repeat(options, "again")
         assert line.startswith("FairCrowd(DawidSkene(by_group=True")
         assert line.endswith(
             ").fit('my votes.csv', sensitive_features=['gender', 'race'], tasks='tasks.csv').write('again')"
         )
-    assert "epsilon=0.05, objective=..." in replace(FAIR, fair=FairOptions(0.05, [[1, 0], [0, 2]])).how_to_repeat()
-    memory = RunOptions(ReadOptions(None), ModelOptions("majority"), FairOptions(0.2)).how_to_repeat("x")
+    assert "epsilon=0.05, objective=..." in how_to_repeat(replace(FAIR, fair=FairOptions(0.05, [[1, 0], [0, 2]])))
+    memory = how_to_repeat(RunOptions(ReadOptions(None), ModelOptions("majority"), FairOptions(0.2)), "x")
     assert memory == "FairCrowd(MajorityVote(), epsilon=0.2).fit(votes, sensitive_features=groups).write('x')"
 
 

@@ -62,7 +62,10 @@ def aggregate(
     from faircrowd.runs.write import CHECKPOINT, RUN_FILES, SPARK_LABELS, check_out
 
     if epsilon is None and (strict or confidence is not None):
-        raise OptionError("strict=True and confidence=... go with epsilon; give it, or leave them out.")
+        raise OptionError(
+            "strict and confidence go with epsilon; give it, or leave them out.",
+            parameter=("strict", "confidence", "epsilon"),
+        )
     local = {"truth": truth, "charts": charts, "resume": resume, "memory_limit": memory_limit}
     if engine == "spark" and (given := [name for name, value in local.items() if value]):
         raise OptionError(f"{given[0]} is not for engine='spark'; leave it out.", parameter=given[0])

@@ -43,6 +43,7 @@ def spoken(text: str, parameters: Sequence[str] = ()) -> str:
     >>> spoken("raise memory_limit, or use engine='spark'; leave resume=True out")
     'raise --memory-limit, or use --engine spark; leave --resume out'
     """
+    text = re.sub(r"\bwith ([a-z_]+)=False\b", lambda found: f"without {found[1]}=True", text)
     text = re.sub(r"(?<![\w-])([a-z_]+)=('([\w.+-]+)'|\.\.\.|[\w+-]+(\.\w+)*)", _assigned, text)
     carried = {name for name in parameters if name in _ALIASES or name in OPTIONS}
     for name in sorted({*carried, *_NOT_WORDS}):

@@ -3,7 +3,8 @@
 ==============  ====================================================================================
 module          what is in it
 ==============  ====================================================================================
-options         everything a run is given, as typed, frozen dataclasses; the command that repeats it
+options         everything a run is given, as typed, frozen dataclasses
+repeat          the command, or the line of Python, that repeats a run
 read_inputs     the votes, groups and known labels that the options name, read and checked
 fit             ``fit(options) -> Run``
 run             ``Run``: the fitted model, fair labels, summary, audit and story of a run

@@ -1,8 +1,7 @@
-"""Everything a run is given, as typed, frozen options: enough to repeat it, and to say how."""
+"""Everything a run is given, as typed, frozen options: enough to repeat it."""
 
 import math
-import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +19,8 @@ __all__ = ["AuditOptions", "EngineOptions", "FairOptions", "ModelOptions", "Read
 
 ENGINES = ("auto", "memory", "stream", "spark")
 DECISIONS = ("deterministic", "randomized")
-_COLUMNS = ("task", "worker", "label", "delimiter", "format", "on_duplicate", "on_missing")
-_ON_COMMAND_LINE = ("by_group", "ties", "n_iter", "tol")
-"""Parameters of aggregators that the command line can set."""
+READING = ("task", "worker", "label", "delimiter", "format", "on_duplicate", "on_missing")
+"""The options that are arguments of ``read_votes``."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class ReadOptions:
     @property
     def columns(self) -> dict[str, str]:
         """The arguments of ``read_votes`` that are given."""
-        found = {name: getattr(self, name) for name in _COLUMNS}
+        found = {name: getattr(self, name) for name in READING}
         return {name: value for name, value in found.items() if value is not None}
 
     @property
@@ -186,7 +184,7 @@ class EngineOptions:
 
         check_choice("engine", name, ENGINES)
         if memory_limit is not None and name == "memory":
-            raise OptionError("memory_limit is for engine='stream' and 'auto'; leave one of the two out.")
+            raise OptionError("memory_limit is for engine='stream' and engine='auto'; leave one of the two out.")
         if more.get("master") is not None and name != "spark":
             raise OptionError("master is for engine='spark'.", parameter="master")
         return cls(name, None if memory_limit is None else parse_size(memory_limit), **more)
@@ -315,83 +313,6 @@ class RunOptions:
             return cls(read, model)
         asked: dict[str, Any] = {name: found[name] for name in FairOptions.__dataclass_fields__ if name in found}
         return cls(read, model, FairOptions(**asked))
-
-    def how_to_repeat(self, out: str = "reproduced") -> str:
-        """Return how to do the run again: a command, or where there is none for it, a line of Python.
-
-        Examples
-        --------
-        >>> read = ReadOptions(Path("my votes.csv"), group=("gender",))
-        >>> RunOptions(read, ModelOptions("majority"), FairOptions(0.05)).how_to_repeat("again")
-        "faircrowd aggregate 'my votes.csv' --group gender --method majority --epsilon 0.05 --out again"
-        """
-        chosen = _not_default(self.model)
-        is_plain = self.read.format is None and (self.fair is None or isinstance(self.fair.objective, str))
-        if self.read.votes is None or not is_plain or not set(chosen) <= set(_ON_COMMAND_LINE):
-            return self._in_python(chosen, out)
-        read = self.read
-        given: list[tuple[str, object, object]] = [
-            ("tasks", read.tasks, None),
-            *(("group", name, None) for name in read.group),
-            ("truth", read.truth, None),
-            ("gold", self.learned, None),
-            ("method", self.model.method, None),
-            *((name, chosen[name], None) for name in _ON_COMMAND_LINE if name in chosen),
-            *((name, getattr(read, name), _default(name)) for name in _COLUMNS),
-        ]
-        for options in (self.fair, self.audit):
-            for name, item in {} if options is None else options.__dataclass_fields__.items():
-                given.append((name, getattr(options, name), item.default))
-        words = ["faircrowd", self.command, str(read.votes)]
-        return shlex.join([*words, *_as_arguments(given), "--out", out])
-
-    def _in_python(self, chosen: Mapping[str, object], out: str) -> str:
-        from faircrowd.aggregate.registry import kind_named
-
-        read = self.read
-        groups = repr(list(read.group) if len(read.group) > 1 else read.group[0]) if read.group else "groups"
-        votes = "votes" if read.votes is None else repr(str(read.votes))
-        more = "" if read.tasks is None else f", tasks={str(read.tasks)!r}"
-        more += "" if self.learned is None else f", true_labels={self.learned!r}"
-        reading = {name: value for name, value in read.columns.items() if value != _default(name)}
-        more += f", read_options={reading!r}" if reading else ""
-        model = f"{kind_named(self.model.method).class_name}({_as_call(chosen)})"
-        fair = {} if self.fair is None else self.fair.__dict__
-        defaults = {name: item.default for name, item in FairOptions.__dataclass_fields__.items()}
-        asked = _as_call({name: value for name, value in fair.items() if not _same(value, defaults[name])})
-        return f"FairCrowd({model}, {asked}).fit({votes}, sensitive_features={groups}{more}).write({out!r})"
-
-
-def _default(name: str) -> object:
-    """Return the default of an option of reading."""
-    return ReadOptions.__dataclass_fields__[name].default
-
-
-def _not_default(model: ModelOptions) -> dict[str, object]:
-    """Return the parameters of a model that differ from their defaults."""
-    defaults = ModelOptions(model.method).make().get_params()
-    return {name: value for name, value in model.parameters.items() if not _same(value, defaults.get(name))}
-
-
-def _as_arguments(given: Iterable[tuple[str, object, object]]) -> list[str]:
-    """Return (name, value, default) as arguments of a command; defaults are left out."""
-    words: list[str] = []
-    for name, value, default in given:
-        if value is None or value is False or _same(value, default):
-            continue
-        words.append(f"--{name.replace('_', '-')}")
-        words += [] if value is True else [str(value)]
-    return words
-
-
-def _as_call(arguments: Mapping[str, object]) -> str:
-    """Return arguments as they are written in a call; what has no short text is shown as ``...``."""
-    is_plain = {name: isinstance(value, bool | int | float | str) for name, value in arguments.items()}
-    return ", ".join(f"{name}={value!r}" if is_plain[name] else f"{name}=..." for name, value in arguments.items())
-
-
-def _same(value: object, default: object) -> bool:
-    return type(value) in (bool, int, float, str, type(None)) and value == default
 
 
 def _as_plain(value: object) -> object:

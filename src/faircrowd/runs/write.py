@@ -18,6 +18,7 @@ from faircrowd.report.page import render_page
 from faircrowd.report.reasons import Reasons
 from faircrowd.report.worker_tables import audited_workers
 from faircrowd.runs.progress import QUIET, Progress
+from faircrowd.runs.repeat import how_to_repeat
 
 if TYPE_CHECKING:
     from faircrowd.runs.run import Run
@@ -174,7 +175,7 @@ def page_of(run: "Run", proof: Mapping[str, Any]) -> str:
         "method": summary.method,
         "rounds": rounds,
         "notes": [line[0].upper() + line[1:] for line in (*run.votes.notes(), *summary.notes())],
-        "command": run.options.how_to_repeat(),
+        "command": how_to_repeat(run.options),
         "versions": [*((name, value) for name, value in versions if value), *hashes],
     }
     return render_page(run.story, facts)

@@ -1,0 +1,91 @@
+"""How to do a run again: the command, or the line of Python, that the page shows."""
+
+import shlex
+from collections.abc import Iterable, Mapping
+
+from faircrowd.aggregate.registry import kind_named
+from faircrowd.runs.options import READING, FairOptions, ModelOptions, ReadOptions, RunOptions
+
+__all__ = ["how_to_repeat"]
+
+_ON_COMMAND_LINE = ("by_group", "ties", "n_iter", "tol")
+"""Parameters of aggregators that the command line can set."""
+
+
+def how_to_repeat(options: RunOptions, out: str = "reproduced") -> str:
+    """Return how to do the run again: a command, or where there is none for it, a line of Python.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from faircrowd.runs.options import FairOptions
+    >>> read = ReadOptions(Path("my votes.csv"), group=("gender",))
+    >>> how_to_repeat(RunOptions(read, ModelOptions("majority"), FairOptions(0.05)), "again")
+    "faircrowd aggregate 'my votes.csv' --group gender --method majority --epsilon 0.05 --out again"
+    """
+    chosen = _not_default(options.model)
+    is_plain = options.read.format is None and (options.fair is None or isinstance(options.fair.objective, str))
+    if options.read.votes is None or not is_plain or not set(chosen) <= set(_ON_COMMAND_LINE):
+        return _in_python(options, chosen, out)
+    read = options.read
+    given: list[tuple[str, object, object]] = [
+        ("tasks", read.tasks, None),
+        *(("group", name, None) for name in read.group),
+        ("truth", read.truth, None),
+        ("gold", options.learned, None),
+        ("method", options.model.method, None),
+        *((name, chosen[name], None) for name in _ON_COMMAND_LINE if name in chosen),
+        *((name, getattr(read, name), _default(name)) for name in READING),
+    ]
+    for part in (options.fair, options.audit):
+        for name, item in {} if part is None else part.__dataclass_fields__.items():
+            given.append((name, getattr(part, name), item.default))
+    words = ["faircrowd", options.command, str(read.votes)]
+    return shlex.join([*words, *_as_arguments(given), "--out", out])
+
+
+def _in_python(options: RunOptions, chosen: Mapping[str, object], out: str) -> str:
+    read = options.read
+    groups = repr(list(read.group) if len(read.group) > 1 else read.group[0]) if read.group else "groups"
+    votes = "votes" if read.votes is None else repr(str(read.votes))
+    more = "" if read.tasks is None else f", tasks={str(read.tasks)!r}"
+    more += "" if options.learned is None else f", true_labels={options.learned!r}"
+    reading = {name: value for name, value in read.columns.items() if value != _default(name)}
+    more += f", read_options={reading!r}" if reading else ""
+    model = f"{kind_named(options.model.method).class_name}({_as_call(chosen)})"
+    fair = {} if options.fair is None else options.fair.__dict__
+    defaults = {name: item.default for name, item in FairOptions.__dataclass_fields__.items()}
+    asked = _as_call({name: value for name, value in fair.items() if not _same(value, defaults[name])})
+    return f"FairCrowd({model}, {asked}).fit({votes}, sensitive_features={groups}{more}).write({out!r})"
+
+
+def _default(name: str) -> object:
+    """Return the default of an option of reading."""
+    return ReadOptions.__dataclass_fields__[name].default
+
+
+def _not_default(model: ModelOptions) -> dict[str, object]:
+    """Return the parameters of a model that differ from their defaults."""
+    defaults = ModelOptions(model.method).make().get_params()
+    return {name: value for name, value in model.parameters.items() if not _same(value, defaults.get(name))}
+
+
+def _as_arguments(given: Iterable[tuple[str, object, object]]) -> list[str]:
+    """Return (name, value, default) as arguments of a command; defaults are left out."""
+    words: list[str] = []
+    for name, value, default in given:
+        if value is None or value is False or _same(value, default):
+            continue
+        words.append(f"--{name.replace('_', '-')}")
+        words += [] if value is True else [str(value)]
+    return words
+
+
+def _as_call(arguments: Mapping[str, object]) -> str:
+    """Return arguments as they are written in a call; what has no short text is shown as ``...``."""
+    is_plain = {name: isinstance(value, bool | int | float | str) for name, value in arguments.items()}
+    return ", ".join(f"{name}={value!r}" if is_plain[name] else f"{name}=..." for name, value in arguments.items())
+
+
+def _same(value: object, default: object) -> bool:
+    return type(value) in (bool, int, float, str, type(None)) and value == default
