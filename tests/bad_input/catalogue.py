@@ -253,17 +253,17 @@ OPTIONS = {
     "epsilon -1": asked(f"{GROUP} --epsilon -1", "--epsilon must be a number from 0 to 1; got -1.0", fair(epsilon=-1)),
     "epsilon 2": asked(f"{GROUP} --epsilon 2", "--epsilon must be a number from 0 to 1; got 2.0", fair(epsilon=2)),
     "epsilon nan": asked(f"{GROUP} --epsilon nan", "must be a number from 0 to 1; got nan", fair(epsilon=float("nan"))),
-    "epsilon 5%": asked(f"{GROUP} --epsilon 5%", "'5%' is no number; did you mean 0.05?", fair(epsilon="5%")),
-    "epsilon 0,05": asked(f"{GROUP} --epsilon 0,05", "'0,05' is no number; did you mean 0.05?", fair(epsilon="0,05")),
-    "epsilon five": asked(f"{GROUP} --epsilon five", "'five' is no number", fair(epsilon="five")),
+    "epsilon 5%": asked(f"{GROUP} --epsilon 5%", "'5%' is not a number; did you mean 0.05?", fair(epsilon="5%")),
+    "epsilon 0,05": asked(f"{GROUP} --epsilon 0,05", "'0,05' is not a number; did you mean 0.05?", fair(epsilon="0,05")),
+    "epsilon five": asked(f"{GROUP} --epsilon five", "'five' is not a number", fair(epsilon="five")),
     "epsilon without groups": asked("--epsilon 0.1", "give --group COLUMN", lambda path: fc.FairCrowd(fc.MajorityVote()).fit(path / "votes.csv"), InputError),
-    "confidence without epsilon": asked("--confidence 0.9", "--strict and --confidence go with --epsilon"),
+    "confidence without epsilon": asked("--confidence 0.9", "--strict and --confidence"),
     "confidence of 1": asked(f"{GROUP} --epsilon 0.1 --confidence 1", "must be below 1", fair(confidence=1)),
     "confidence 95%": asked(f"{GROUP} --epsilon 0.1 --confidence 95%", "did you mean 0.95?", fair(confidence="95%")),
-    "unknown method": asked("--method dawid", "--method='dawid' is not known; use one of 'majority'"),
+    "unknown method": asked("--method dawid", " is not known; use one of 'majority'"),
     "method in capitals": asked("--method Majority", "Did you mean 'majority'?"),
     "mistyped method": asked("--method dawid_skene", "Did you mean 'dawid-skene'?"),
-    "unknown engine": asked("--engine memry", "--engine='memry' is not known; use one of 'auto', 'memory', 'stream', 'spark'. Did you mean 'memory'?"),
+    "unknown engine": asked("--engine memry", " is not known; use one of 'auto', 'memory', 'stream', 'spark'. Did you mean 'memory'?"),
     "unknown ties": asked("--ties frist", "--ties frist is not known; use one of 'first', 'last'. Did you mean 'first'?", lambda path: fc.MajorityVote(ties="frist").fit(path / "votes.csv")),
     "unknown objective": asked("--objective acuracy", "Did you mean 'accuracy'?", fair(objective="acuracy")),
     "f1 of three classes": asked(f"{GROUP} --epsilon 0.1 --objective f1", "is for two classes; there are 3", votes=votes("x", "y", "z")),
@@ -273,7 +273,7 @@ OPTIONS = {
     "n_iter of -1": asked("--n-iter -1", "must be a whole number of at least 0; got -1", lambda path: fc.DawidSkene(n_iter=-1).fit(path / "votes.csv")),
     "n_iter of 1.5": asked("--n-iter 1.5", "Invalid value for '--n-iter'", lambda path: fc.DawidSkene(n_iter=1.5).fit(path / "votes.csv")),  # type: ignore[arg-type]
     "tol nan": asked("--tol nan", "--tol must be a number; got nan", lambda path: fc.DawidSkene(tol=float("nan")).fit(path / "votes.csv")),
-    "tol of text": asked("--tol small", "'small' is no number", lambda path: fc.DawidSkene(tol="small").fit(path / "votes.csv")),  # type: ignore[arg-type]
+    "tol of text": asked("--tol small", "'small' is not a number", lambda path: fc.DawidSkene(tol="small").fit(path / "votes.csv")),  # type: ignore[arg-type]
     "seed of -1": asked(f"{GROUP} --epsilon 0.1 --random-state -1", "must be a whole number of at least 0", fair(random_state=-1)),
     "little memory": asked("--engine stream --memory-limit 5MB", "must be a size of at least 500MB, such as 2GB"),
     "the input as output": asked("", "votes.csv is a file; name a folder", command="aggregate votes.csv --out votes.csv"),
@@ -363,7 +363,7 @@ RULES = {
     "apply to new groups": asked("", "the rule does not know: 'k'", command=APPLY, tasks=TASKS.replace("h", "k")),
     "apply to new groups, unknown": asked("--unknown onw", "Did you mean 'own'?", command=APPLY),
     "apply by a mistyped group": asked("--group grup", "Did you mean 'group'?", command=APPLY),
-    "apply into a folder": asked("", "--out run is a folder", command=APPLY.replace("new.csv", "run")),
+    "apply into a folder": asked("", "run is a folder", command=APPLY.replace("new.csv", "run")),
     "apply over the input": asked("", "would overwrite the input votes.csv", command=APPLY.replace("new.csv", "votes.csv")),
 }  # fmt: skip
 

@@ -17,8 +17,8 @@ from faircrowd.errors import FileError
 from faircrowd.experiments.comparison import DESIGNS, comparison_rows, comparison_units
 from faircrowd.experiments.convergence_experiment import convergence_rows, convergence_units
 from faircrowd.experiments.figures import comparison_chart, convergence_chart, extra_chart
-from faircrowd.experiments.markdown_tables import comparison_table, convergence_table, extra_table
 from faircrowd.experiments.other_crowds import extra_rows, extra_units
+from faircrowd.experiments.result_tables import comparison_table, convergence_table, extra_table
 
 __all__ = ["EXPERIMENTS", "Finished", "reproduce"]
 
