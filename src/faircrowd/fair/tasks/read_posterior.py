@@ -71,6 +71,8 @@ def read_posterior(
     check_choice("ties", ties, TIES)
     tasks, classes, style, values, as_array = _values(posterior)
     check_posterior(values, tasks)
+    if sensitive_features is None:
+        raise InputError("The group of each task is needed; give sensitive_features=...")
     codes, groups = groups_of(tasks, sensitive_features)
     if not one_group_will_do:
         check_groups(groups)
