@@ -1,7 +1,6 @@
 """Instances on which the long law test once found a law broken."""
 
 import pytest
-
 from long.laws import instance, violations
 
 FOUND = [(1794817752, "heavy"), (1794817761, "heavy")]

@@ -22,14 +22,14 @@ def render_page(story: dict[str, Any], run: dict[str, Any]) -> str:
     """
     from jinja2 import Environment, StrictUndefined
 
-    charts = story.get("charts", {})
+    charts = story.get("charts", [])
     frontier = story.get("frontier")
     data = {
-        "charts": charts,
+        "charts": {chart.name: chart.specification for chart in charts},
         "stops": frontier["stops"] if frontier else [],
     }
     absent = dict.fromkeys(("frontier", "people", "audit", "note", "certificate", "promise"))
-    shown = {**absent, "charts": {}, **story}
+    shown = {**absent, "charts": [], **story}
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page = environment.from_string(_part("report.html"))
     return page.render(

@@ -7,12 +7,10 @@ from numpy.typing import NDArray
 
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.crowd_audit import CrowdAudit
-from faircrowd.audit.intervals import wilson
 from faircrowd.fair.make import FairResult
-from faircrowd.fair.tasks.tally import Tally
-from faircrowd.report.charts import frontier_chart, posterior_chart, rates_chart
-from faircrowd.report.safe_names import short, shorts
-from faircrowd.report.slider import MAX_CLASSES, MAX_GROUPS, slider, threshold_lines
+from faircrowd.report.charts import ChartFacts, draw
+from faircrowd.report.safe_names import short
+from faircrowd.report.slider import MAX_CLASSES, MAX_GROUPS, slider
 from faircrowd.report.summary import Summary
 from faircrowd.report.worker_tables import worker_facts
 from faircrowd.votes import VoteTable
@@ -21,7 +19,6 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["fair_story", "plain_story"]
 
-_BINS = 40
 _EXAMPLES = 5
 
 
@@ -68,17 +65,12 @@ def fair_story(
     """
     groups, classes = value_names(votes.groups), value_names(posterior.classes)  # type: ignore[arg-type]
     tally = result.problem.tally(result.solved.labels)
-    frontier = result.frontier
-    story: dict[str, Any] = {
+    return {
         "title": "Fair labels" if asked else "Labels and groups",
         "answer": _answer(summary, result, asked),
         "cards": _cards(summary, result, asked),
         "frontier": slider(result, groups, classes, asked),
-        "charts": {
-            "frontier": frontier_chart(frontier, chosen=min(result.certificate.epsilon, float(frontier.gap[0]))),
-            "rates": rates_chart(_rates(tally, groups, classes, audit.interval.confidence, asked)),
-            "posterior": _posterior(posterior, votes.group, groups, classes, result),  # type: ignore[arg-type]
-        },
+        "charts": draw(ChartFacts(votes, posterior, result, tally, audit, groups, classes, asked)),
         "rates_shown": min(len(classes), MAX_CLASSES),
         "n_classes": len(classes),
         "n_groups": len(groups),
@@ -89,12 +81,8 @@ def fair_story(
         "promise": None if result.margin is None else str(result.margin),
         "audit": audit,
         "group_names": groups,
+        "people": worker_facts(audit.workers),
     }
-    people, funnel = worker_facts(audit.workers)
-    story["people"] = people
-    if funnel is not None:
-        story["charts"]["funnel"] = funnel
-    return story
 
 
 def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
@@ -140,45 +128,6 @@ def _cards(summary: Summary, result: FairResult, asked: bool) -> list[dict[str, 
         {"name": "labels changed", "value": f"{c.changed:,} ({c.changed_share:.1%})"},
         {"name": "expected accuracy given up", "value": f"{c.expected_accuracy_before - c.expected_accuracy:.2%}"},
     ]
-
-
-def _rates(tally: Tally, groups: list[str], classes: list[str], confidence: float, asked: bool) -> list[dict[str, Any]]:
-    before, after = tally.tasks.sum(axis=2), tally.tasks.sum(axis=1)
-    sizes = before.sum(axis=1)
-    widest = np.argsort(-np.ptp(before / sizes[:, None], axis=0), kind="stable")[:MAX_CLASSES]
-    widest = widest if len(classes) > 2 else np.array([1])  # the other class is its complement
-    rows = []
-    names = _called("group", shorts(groups[:MAX_GROUPS], 20))
-    labels = _called("label", shorts(classes, 20))
-    for k in np.sort(widest):
-        for a in range(len(names)):
-            for name, counts in (("before", before), ("after", after))[: 2 if asked else 1]:
-                low, high = (float(end) for end in wilson(counts[a, k], sizes[a], confidence))
-                row = {"row": f"{labels[k]}, {names[a]}", "labels": name}
-                rows.append({**row, "rate": float(counts[a, k] / sizes[a]), "low": low, "high": high})
-    return rows
-
-
-def _called(what: str, names: list[str]) -> list[str]:
-    """Put what a name stands for before it where the name is a number or a single letter."""
-    return [f"{what} {name}" if len(name) < 2 or name.lstrip("-").isdigit() else name for name in names]
-
-
-def _posterior(
-    posterior: Posterior, group: Codes, groups: list[str], classes: list[str], result: FairResult
-) -> dict[str, Any]:
-    binary = len(classes) == 2
-    values = posterior.values[:, 1] if binary else posterior.values.max(axis=1)
-    what = f"posterior of label {short(classes[1])}" if binary else "posterior of the likeliest label"
-    place = np.minimum((values * _BINS).astype(np.int64), _BINS - 1)
-    first = 0 if binary else _BINS // len(classes)  # the likeliest of K has at least 1 / K
-    names, rows = shorts(groups[:MAX_GROUPS]), []
-    for a, name in enumerate(names):
-        counts = np.bincount(place[group == a], minlength=_BINS)
-        for b in range(first, _BINS):
-            bounds = {"low": b / _BINS, "high": (b + 1) / _BINS}
-            rows.append({"group": name, **bounds, "share": float(counts[b] / max(counts.sum(), 1))})
-    return posterior_chart(rows, threshold_lines(result.rule.thresholds, names), what=what)
 
 
 def _changes(result: FairResult, groups: list[str], classes: list[str]) -> list[dict[str, Any]]:

@@ -7,14 +7,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd.audit.workers.worker_audit import LEANS, NO_SIGN, TOO_FEW, WorkerAudit
-from faircrowd.report.charts import funnel_chart
-from faircrowd.report.safe_names import short
 from faircrowd.votes.value_names import value_names
 
 __all__ = ["audited_workers", "worker_facts"]
 
 _MAX_ROWS = 300
-_MAX_DOTS = 1500
 
 
 def audited_workers(audit: WorkerAudit) -> pa.Table:
@@ -38,8 +35,8 @@ def audited_workers(audit: WorkerAudit) -> pa.Table:
     return pa.table(columns)
 
 
-def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Return what the page shows about workers: counts of verdicts, the most notable rows, and the funnel chart."""
+def worker_facts(audit: WorkerAudit) -> dict[str, Any]:
+    """Return what the page shows about workers: counts of verdicts and the most notable rows."""
     groups, classes = value_names(audit.groups), value_names(audit.classes)
     judged, names = audit.judged, _texts(audit)
     votes = audit.votes.sum(axis=1)
@@ -67,22 +64,8 @@ def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | N
                 "verdict": str(audit.verdict[w]),
             }
         )
-    known = np.flatnonzero(~np.isnan(judged.gap) & (votes > 0))
-    known = known[np.lexsort((judged.gap[known], votes[known]))][:: max(-(-known.size // _MAX_DOTS), 1)]
-    dots = [
-        {
-            "worker": short(names[w], 60),
-            "votes": int(votes[w]),
-            "place": float(place),
-            "gap": float(judged.gap[w]),
-            "low": float(judged.low[w]),
-            "high": float(judged.high[w]),
-            "verdict": str(audit.verdict[w]),
-        }
-        for w, place in zip(known, _side_by_side(votes[known]), strict=True)
-    ]
     counts = {name: int((audit.verdict == name).sum()) for name in (LEANS, NO_SIGN, TOO_FEW)}
-    facts = {
+    return {
         "total": int(votes.size),
         "rows": rows,
         "counts": counts,
@@ -90,17 +73,8 @@ def worker_facts(audit: WorkerAudit) -> tuple[dict[str, Any], dict[str, Any] | N
         "source": audit.source,
         "confidence": audit.confidence,
         "tolerance": audit.tolerance,
-        "dots": len(dots),
         "groups": groups if few_groups else [],
     }
-    return facts, funnel_chart(dots, (LEANS, NO_SIGN, TOO_FEW)) if dots else None
-
-
-def _side_by_side(votes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Spread equal numbers of votes (in rising order) over less than one vote, so that dots do not hide each other."""
-    _, first, sizes = np.unique(votes, return_index=True, return_counts=True)
-    place = (np.arange(votes.size) - np.repeat(first, sizes) + 0.5) / np.repeat(sizes, sizes)
-    return np.asarray(votes + 0.7 * (place - 0.5))
 
 
 def _texts(audit: WorkerAudit) -> list[str]:

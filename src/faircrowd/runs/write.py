@@ -191,8 +191,8 @@ def write_page(run: "Run", path: Path) -> None:
 def draw_charts(story: Mapping[str, Any], out: Path) -> None:
     """Draw the charts of a story as PNG and SVG."""
     with OutputFolder(out) as folder:
-        for title, chart in story.get("charts", {}).items():
-            for file, content in images(title, chart).items():
+        for chart in story.get("charts", []):
+            for file, content in images(chart.name, chart.specification).items():
                 folder.write_bytes(file, content)
 
 

@@ -1,0 +1,68 @@
+"""What a chart of the page is: its place, how it is made from the results of a run, and what it shows in words."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from faircrowd.aggregate.posterior import Posterior
+from faircrowd.audit.crowd_audit import CrowdAudit
+from faircrowd.fair.make import FairResult
+from faircrowd.fair.tasks.tally import Tally
+from faircrowd.votes import VoteTable
+
+__all__ = ["ChartFacts", "PageChart", "Specification"]
+
+Specification: TypeAlias = dict[str, Any]
+"""A Vega-Lite specification."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChartFacts:
+    """The results of a run that charts may show.
+
+    Attributes
+    ----------
+    votes : VoteTable
+    posterior : Posterior
+        The aggregator's.
+    result : FairResult
+        The fair labels; for epsilon 1, which changes nothing, if no epsilon was asked for.
+    tally : Tally
+        Their counts by group, before and after.
+    audit : CrowdAudit
+    groups, classes : list of str
+        The names of groups and classes.
+    asked : bool
+        Whether an epsilon was asked for.
+    """
+
+    votes: VoteTable
+    posterior: Posterior
+    result: FairResult
+    tally: Tally
+    audit: CrowdAudit
+    groups: list[str]
+    classes: list[str]
+    asked: bool
+
+
+@dataclass(frozen=True)
+class PageChart:
+    """A chart of the page.
+
+    Attributes
+    ----------
+    name : str
+        Unique; also the name of the picture that the command line draws.
+    section : str
+        The id of the section of the page that shows it.
+    make : callable
+        Returns the specification, or None if there is nothing to show.
+    caption : callable
+        Returns what the chart shows, also for readers who cannot see it.
+    """
+
+    name: str
+    section: str
+    make: Callable[[ChartFacts], Specification | None]
+    caption: Callable[[ChartFacts], str]
