@@ -30,7 +30,7 @@ settings.load_profile("faircrowd")
 # they start early, so that none of them runs alone at the end.
 EARLY = (
     "aggregate/test_properties.py",
-    "fair/test_laws.py",
+    "fair/test_properties.py",
     "cli/test_commands.py",
     "engines/spark/test_servers.py",
     "test_determinism.py",

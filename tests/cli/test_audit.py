@@ -175,7 +175,7 @@ def test_lines_and_files(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     assert lines["wrote"] == f"{tmp_path}/run/workers.csv, groups.csv, audit.json, report.html, evidence.json"
     assert lines["interval"] == f"{said['gap']['low']:.3f} to {said['gap']['high']:.3f} (95%, tasks as a sample)"
     low, high = said["bootstrap"]["low"], said["bootstrap"]["high"]
-    assert lines["bootstrap"].startswith(f"{low:.3f} to {high:.3f} (95%, a majority; ")
+    assert lines["bootstrap"].startswith(f"{low:.3f} to {high:.3f} (95%, majority vote; ")
     count = said["workers"]["verdicts"]
     assert lines["workers"] == (
         f"{count['leans']} lean, {count['no sign of leaning']} show no sign of it, {count['too few votes to say']} "

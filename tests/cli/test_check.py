@@ -161,7 +161,7 @@ BAD: dict[str, tuple[str, str, list[str], str]] = {
         LABELS + "2,y\n",
         TASKS,
         WITH_TASKS,
-        "1 tasks have more than one row of labels: 2; give one",
+        "1 tasks have more than one row of labels: 2; a task has one label",
     ),
     "two groups": (LABELS, TASKS + "4,a\n", WITH_TASKS, "1 tasks have more than one group: 4"),
     "one group": (LABELS, TASKS.replace("b", "a"), WITH_TASKS, "all tasks are of group 'a'"),

@@ -32,7 +32,7 @@ def test_assumed_skills(faircrowd: Run) -> None:
     assert lines[0].startswith(
         "10 votes a task bring the majority's gap within 0.02 of the truth's: 0.2146 against 0.2000"
     )
-    assert "10            0.2146    0.0146   0.5256" in lines
+    assert "10              0.2146    0.0146   0.5256" in lines
     assert lines[-4:] == [
         "group men    right with probability 0.800, 60.0% are 1",
         "group women  right with probability 0.700, 40.0% are 1",
@@ -58,7 +58,7 @@ def test_without_priors_and_never(faircrowd: Run) -> None:
     assert code == 0
     assert "off by at most" in out
     assert "unknown priors" in out
-    assert "1               -         -   0.5000" in out.splitlines()
+    assert "1                 -         -   0.5000" in out.splitlines()
     assert json.loads(faircrowd(*ASSUMED, "--json")[1])["curve"]["gap"][0] is None
     code, out, _ = faircrowd("plan", "--skill", "a=b=0.8", "--skill", "b=0.5", "--delta", "0.02")
     assert code == 0

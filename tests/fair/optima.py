@@ -12,7 +12,7 @@ def gap(labels: np.ndarray, group: np.ndarray, n_classes: int) -> np.ndarray:
     return np.ptp(np.array(each), axis=0).max(axis=0)
 
 
-def best_with_coin(gains: np.ndarray, group: np.ndarray, epsilon: float, weights: np.ndarray | None = None) -> float:
+def best_randomized(gains: np.ndarray, group: np.ndarray, epsilon: float, weights: np.ndarray | None = None) -> float:
     n_tasks, n_classes = gains.shape
     weights = np.ones(n_tasks) if weights is None else weights
     rows, groups = [], np.unique(group)
@@ -37,7 +37,7 @@ def labellings(n_tasks: int, n_classes: int) -> np.ndarray:
     return np.array(list(itertools.product(range(n_classes), repeat=n_tasks)))
 
 
-def best_without_coin(gains: np.ndarray, group: np.ndarray, epsilon: float) -> float:
+def best_deterministic(gains: np.ndarray, group: np.ndarray, epsilon: float) -> float:
     n_tasks, n_classes = gains.shape
     labels = labellings(n_tasks, n_classes)
     values = gains[np.arange(n_tasks), labels].mean(axis=1)

@@ -24,17 +24,19 @@ def binary(p: Any) -> np.ndarray:
 def drawn(
     sizes: tuple[int, ...], n_classes: int, votes: int | None = None, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Posteriors of groups of these sizes, each with a law of its own; tied if made of a few votes."""
+    """Posteriors of groups of these sizes, each with a distribution of its own; tied if made of a few votes."""
     rng = np.random.default_rng(seed)
-    laws = rng.dirichlet(np.ones(n_classes), len(sizes))
+    distributions = rng.dirichlet(np.ones(n_classes), len(sizes))
     parts = [
-        rng.dirichlet(4 * law + 0.3, size) if votes is None else rng.multinomial(votes, law, size) / votes
-        for law, size in zip(laws, sizes, strict=True)
+        rng.dirichlet(4 * distribution + 0.3, size)
+        if votes is None
+        else rng.multinomial(votes, distribution, size) / votes
+        for distribution, size in zip(distributions, sizes, strict=True)
     ]
     return np.concatenate(parts), np.repeat(np.arange(len(sizes)), sizes)
 
 
-def coin_gap(chances: np.ndarray, group: np.ndarray) -> float:
+def randomized_gap(chances: np.ndarray, group: np.ndarray) -> float:
     return float(np.ptp([chances[group == a].mean(axis=0) for a in np.unique(group)], axis=0).max())
 
 
@@ -49,9 +51,11 @@ LOPSIDED = [(5000, 1), (2, 5000), (5000, 1, 2)]
 @pytest.mark.parametrize("epsilon", [0.0, 0.05])
 def test_a_huge_and_a_tiny_group(sizes: tuple[int, ...], n_classes: int, votes: int | None, epsilon: float) -> None:
     posterior, group = drawn(sizes, n_classes, votes)
-    coin = make_fair(posterior, group, epsilon=epsilon, decision="randomized")
-    assert coin_gap(coin.probabilities, group) <= epsilon + 1e-9
-    assert (posterior * coin.probabilities).sum(axis=1).mean() == pytest.approx(coin.certificate.bound, abs=1e-9)
+    randomized = make_fair(posterior, group, epsilon=epsilon, decision="randomized")
+    assert randomized_gap(randomized.probabilities, group) <= epsilon + 1e-9
+    assert (posterior * randomized.probabilities).sum(axis=1).mean() == pytest.approx(
+        randomized.certificate.bound, abs=1e-9
+    )
     fair = make_fair(posterior, group, epsilon=epsilon)
     assert fair.certificate.gap < epsilon + 2 / min(sizes)
     if n_classes == 2 and len(sizes) == 2:
@@ -108,11 +112,13 @@ def test_strict_labels_keep_epsilon_where_sizes_have_no_common_factor() -> None:
 )
 @pytest.mark.parametrize("epsilon", [0.01, 0.05])
 def test_more_tasks_than_one_program_takes(sizes: tuple[int, ...], seed: int, epsilon: float) -> None:
-    """Groups of very different laws: a constant labelling is always fair, so there is always a best one."""
+    """Groups of very different distributions: a constant labelling is always fair, so there is always a best one."""
     posterior, group = drawn(sizes, 3, seed=seed)
-    coin = make_fair(posterior, group, epsilon=epsilon, decision="randomized")
-    assert coin_gap(coin.probabilities, group) <= epsilon + 1e-9
-    assert (posterior * coin.probabilities).sum(axis=1).mean() == pytest.approx(coin.certificate.bound, abs=1e-9)
+    randomized = make_fair(posterior, group, epsilon=epsilon, decision="randomized")
+    assert randomized_gap(randomized.probabilities, group) <= epsilon + 1e-9
+    assert (posterior * randomized.probabilities).sum(axis=1).mean() == pytest.approx(
+        randomized.certificate.bound, abs=1e-9
+    )
 
 
 def test_300_000_tasks() -> None:
@@ -153,8 +159,8 @@ def test_all_posteriors_equal(row: list[float]) -> None:
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5, 1.0])
 def test_posteriors_of_exactly_0_and_1(n_classes: int, epsilon: float) -> None:
     posterior, group = drawn((12, 9), n_classes, votes=1)
-    coin = make_fair(posterior, group, epsilon=epsilon, decision="randomized")
-    assert coin.certificate.bound == pytest.approx(optima.best_with_coin(posterior, group, epsilon), abs=1e-9)
+    randomized = make_fair(posterior, group, epsilon=epsilon, decision="randomized")
+    assert randomized.certificate.bound == pytest.approx(optima.best_randomized(posterior, group, epsilon), abs=1e-9)
     fair = make_fair(posterior, group, epsilon=epsilon, strict=True)
     assert fair.certificate.gap <= epsilon + 1e-12
     fair.certificate.verify(posterior, group, fair.labels)
@@ -176,9 +182,11 @@ def test_posteriors_that_differ_by_less_than_a_solvers_tolerance() -> None:
     group = rng.permutation(np.concatenate([[0, 1], rng.integers(0, 2, 8)]))
     posterior = rng.dirichlet(np.ones(3), 3)[rng.integers(0, 3, 10)] + rng.uniform(0, 1e-7, (10, 3))
     posterior /= posterior.sum(axis=1, keepdims=True)
-    coin = make_fair(posterior, group, epsilon=0.0, decision="randomized")
-    assert coin_gap(coin.probabilities, group) <= 1e-9
-    assert (posterior * coin.probabilities).sum(axis=1).mean() == pytest.approx(coin.certificate.bound, abs=1e-9)
+    randomized = make_fair(posterior, group, epsilon=0.0, decision="randomized")
+    assert randomized_gap(randomized.probabilities, group) <= 1e-9
+    assert (posterior * randomized.probabilities).sum(axis=1).mean() == pytest.approx(
+        randomized.certificate.bound, abs=1e-9
+    )
 
 
 def test_strict_labels_of_posteriors_that_differ_by_less_than_a_solvers_tolerance() -> None:
@@ -197,7 +205,7 @@ def test_strict_labels_of_posteriors_that_differ_by_less_than_a_solvers_toleranc
     for numbers in itertools.permutations(range(3)):
         posterior, group_now = binary(p), np.array(numbers)[group]
         fair = make_fair(posterior, group_now, epsilon=1 / 3, strict=True)
-        best = optima.best_without_coin(posterior, group_now, 1 / 3)
+        best = optima.best_deterministic(posterior, group_now, 1 / 3)
         assert fair.certificate.value == pytest.approx(best, abs=1e-12)
         assert fair.certificate.bound >= best - 1e-12
 
@@ -361,9 +369,9 @@ from faircrowd import make_fair
 said = []
 for n_classes, n_groups in ((2, 2), (3, 3)):
     rng = np.random.default_rng(0)
-    law = rng.dirichlet(np.ones(n_classes), n_groups)
+    distribution = rng.dirichlet(np.ones(n_classes), n_groups)
     group = rng.integers(0, n_groups, 200)
-    votes = np.stack([rng.multinomial(5, law[a]) for a in group]) / 5
+    votes = np.stack([rng.multinomial(5, distribution[a]) for a in group]) / 5
     ids = [f"täsk {i}" for i in range(200)]
     frame = pd.DataFrame(votes, index=ids, columns=list("xyz")[:n_classes]).rename_axis("task")
     groups = {t: f"group {a}" for t, a in zip(ids, group)}

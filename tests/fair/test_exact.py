@@ -28,10 +28,10 @@ def problems(draw: st.DrawFn, max_classes: int = 3, max_groups: int = 3, max_tas
 
 @given(problems())
 @settings(max_examples=examples(150))
-def test_bound_and_rule_with_a_coin_are_the_optimum(problem: tuple) -> None:
+def test_bound_and_randomized_rule_are_the_optimum(problem: tuple) -> None:
     posterior, group, epsilon = problem
     fair = make_fair(posterior, group, epsilon=epsilon, decision="randomized")
-    optimum = optima.best_with_coin(posterior, group, epsilon)
+    optimum = optima.best_randomized(posterior, group, epsilon)
     assert fair.certificate.bound == pytest.approx(optimum, abs=1e-8)
     x = fair.probabilities
     assert float((posterior * x).sum(axis=1).mean()) == pytest.approx(optimum, abs=1e-8)
@@ -44,18 +44,18 @@ def test_bound_and_rule_with_a_coin_are_the_optimum(problem: tuple) -> None:
 
 @given(problems(max_classes=2, max_groups=2, max_tasks=9))
 @settings(max_examples=examples(150))
-def test_two_classes_and_groups_are_exact_without_a_coin(problem: tuple) -> None:
+def test_deterministic_labels_of_two_classes_and_groups_are_exact(problem: tuple) -> None:
     posterior, group, epsilon = problem
     fair = make_fair(posterior, group, epsilon=epsilon)
     assert optima.gap(fair.labels, group, 2) <= epsilon + 1e-12
     assert fair.certificate.gap == pytest.approx(optima.gap(fair.labels, group, 2), abs=1e-15)
-    assert fair.certificate.value == pytest.approx(optima.best_without_coin(posterior, group, epsilon), abs=1e-12)
+    assert fair.certificate.value == pytest.approx(optima.best_deterministic(posterior, group, epsilon), abs=1e-12)
     assert fair.certificate.optimal
 
 
 @given(problems())
 @settings(max_examples=examples(100))
-def test_labels_without_a_coin_keep_close_to_epsilon(problem: tuple) -> None:
+def test_deterministic_labels_keep_close_to_epsilon(problem: tuple) -> None:
     posterior, group, epsilon = problem
     fair = make_fair(posterior, group, epsilon=epsilon)
     reached = optima.gap(fair.labels, group, posterior.shape[1])
@@ -83,7 +83,7 @@ def test_any_matrix_of_gains(problem: tuple, seed: int) -> None:
     posterior, group, epsilon = problem
     gains = np.random.default_rng(seed).normal(size=(posterior.shape[1],) * 2)
     fair = make_fair(posterior, group, epsilon=epsilon, objective=gains)
-    assert fair.certificate.bound == pytest.approx(optima.best_with_coin(posterior @ gains, group, epsilon), abs=1e-7)
+    assert fair.certificate.bound == pytest.approx(optima.best_randomized(posterior @ gains, group, epsilon), abs=1e-7)
 
 
 @given(problems(max_classes=2, max_groups=2), st.integers(0, 1000))
@@ -92,7 +92,7 @@ def test_weights(problem: tuple, seed: int) -> None:
     posterior, group, epsilon = problem
     weights = np.random.default_rng(seed).uniform(0.5, 3.0, len(group))
     fair = make_fair(posterior, group, epsilon=epsilon, sample_weight=weights)
-    optimum = optima.best_with_coin(posterior, group, epsilon, weights)
+    optimum = optima.best_randomized(posterior, group, epsilon, weights)
     assert fair.certificate.bound == pytest.approx(optimum, abs=1e-8)
     assert fair.certificate.gap <= epsilon + 1e-9
 

@@ -63,14 +63,16 @@ def test_labels_without_a_gap_are_a_frontier_of_one_point() -> None:
 @pytest.mark.parametrize("objective", ["accuracy", GAINS], ids=["accuracy", "gains"])
 @pytest.mark.parametrize("flipped", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_exact_curve_is_the_best_with_a_coin(objective: Any, flipped: bool, weighted: bool) -> None:
+def test_the_exact_curve_is_the_best_of_randomized_labels(objective: Any, flipped: bool, weighted: bool) -> None:
     group, weights = 1 - TWO if flipped else TWO, WEIGHTS if weighted else None
     gain = make_gain(objective, 2)
     found = trace_frontier(read_posterior(P, group, sample_weight=weights), gain, 0)
     assert (found.exact, found.optimality_gap, found.gap[-1]) == (True, 0.0, 0.0)
     gains = gain.of(P)
     for epsilon in (0.0, 0.05, 0.2):
-        assert found.at(epsilon).value == pytest.approx(optima.best_with_coin(gains, group, epsilon, weights), abs=1e-9)
+        assert found.at(epsilon).value == pytest.approx(
+            optima.best_randomized(gains, group, epsilon, weights), abs=1e-9
+        )
     free = gains.argmax(axis=1)
     assert found.gap[0] == pytest.approx(abs(np.subtract(*(
         np.average(free[group == a], weights=None if weights is None else weights[group == a]) for a in (0, 1)
@@ -110,7 +112,7 @@ def test_a_traced_curve_sums_up_its_solutions(weighted: bool) -> None:
         accuracy = sum(w[t] * at.probabilities[t, k] * WIDE[t, k] for t in range(40) for k in range(3)) / w.sum()
         assert found.accuracy[i] == pytest.approx(accuracy)
         assert found.changed[i] == pytest.approx(sum(1 - at.probabilities[t, at.unconstrained[t]] for t in range(40)))
-        best = optima.best_with_coin(WIDE, GROUP, at.epsilon, weights)
+        best = optima.best_randomized(WIDE, GROUP, at.epsilon, weights)
         assert at.value == pytest.approx(best, abs=1e-7)
 
 
@@ -162,7 +164,7 @@ def moves(before: np.ndarray, after: np.ndarray, group: np.ndarray, n_classes: i
 
 
 @pytest.mark.parametrize("flipped", [False, True])
-def test_choices_without_a_coin_count_the_labels(flipped: bool) -> None:
+def test_deterministic_choices_count_the_labels(flipped: bool) -> None:
     group = 1 - TWO if flipped else TWO
     found = choices(read_posterior(P, group), make_gain("accuracy", 2), [0.02, 0.3, 0.0, 1.0], 0)
     assert [choice.epsilon for choice in found] == [1.0, 0.3, 0.02, 0.0]
@@ -190,7 +192,7 @@ COIN: dict[str, tuple[Any, Any, Any, Any]] = {
 
 
 @pytest.mark.parametrize("name", COIN)
-def test_choices_with_a_coin_are_expectations(name: str) -> None:
+def test_randomized_choices_are_expectations(name: str) -> None:
     posterior, group, objective, weights = COIN[name]
     n_classes = posterior.shape[1]
     problem, gain = read_posterior(posterior, group, sample_weight=weights), make_gain(objective, n_classes)

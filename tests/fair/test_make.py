@@ -165,14 +165,16 @@ def test_choices_are_what_each_epsilon_gives(objective: str) -> None:
             MODEL.probas_, CROWD.sensitive_features, epsilon=found.epsilon, objective=objective, decision=decision
         )
         np.testing.assert_allclose(found.thresholds, alone.rule.thresholds, atol=1e-12)
-        law = alone.probabilities.to_numpy()
+        chances = alone.probabilities.to_numpy()
         if decision == "deterministic":
-            law = np.eye(2)[alone.labels.to_numpy()]
+            chances = np.eye(2)[alone.labels.to_numpy()]
             assert found.changed == alone.certificate.changed
             assert found.gap == pytest.approx(alone.certificate.gap, abs=1e-12)
-        assert found.accuracy == pytest.approx(float((law * MODEL.probas_.to_numpy()).sum(axis=1).mean()), abs=1e-12)
+        assert found.accuracy == pytest.approx(
+            float((chances * MODEL.probas_.to_numpy()).sum(axis=1).mean()), abs=1e-12
+        )
         for a in (0, 1):
-            np.testing.assert_allclose(found.rates[a], law[problem.group == a].mean(axis=0), atol=1e-9)
+            np.testing.assert_allclose(found.rates[a], chances[problem.group == a].mean(axis=0), atol=1e-9)
 
 
 def test_choices_of_many_classes() -> None:

@@ -52,13 +52,16 @@ def test_the_margin_is_close_to_the_errors_of_all_thresholds() -> None:
 def test_errors_of_all_corners_of_three_classes() -> None:
     """Three classes: for no prices are the sample's rates further from the population's than the margin allows."""
     rng = np.random.default_rng(2)
-    n, laws = 400, ([1.0, 2.0, 0.7], [2.0, 1.0, 1.0])
+    n, distributions = 400, ([1.0, 2.0, 0.7], [2.0, 1.0, 1.0])
     margin = margin_for([n, n], 3, 0.1, 0.9).margin
     prices = rng.normal(0, 0.3, (300, 3))
-    wholes = [rates(rng.dirichlet(law, 50_000), prices) for law in laws]
+    wholes = [rates(rng.dirichlet(distribution, 50_000), prices) for distribution in distributions]
     largest = []
     for _ in range(30):
-        errors = [rates(rng.dirichlet(law, n), prices) - whole for law, whole in zip(laws, wholes, strict=True)]
+        errors = [
+            rates(rng.dirichlet(distribution, n), prices) - whole
+            for distribution, whole in zip(distributions, wholes, strict=True)
+        ]
         largest.append(np.abs(errors[0][:, None] - errors[1][None]).max())
     assert max(largest) < margin
     assert max(largest) > 0.3 * margin
@@ -73,12 +76,12 @@ def rates(posterior: np.ndarray, prices: np.ndarray) -> np.ndarray:
 def learned_gaps(confidence: float | None, n: int, epsilon: float, tied: bool) -> np.ndarray:
     """Learn thresholds from samples of two groups; return the gap of each in the population."""
     rng = np.random.default_rng(5)
-    levels, laws = np.linspace(0.05, 0.95, 7), np.array([[5, 4, 3, 3, 2, 1, 1], [1, 2, 3, 3, 4, 4, 2]]) / 19
+    levels, distributions = np.linspace(0.05, 0.95, 7), np.array([[5, 4, 3, 3, 2, 1, 1], [1, 2, 3, 3, 4, 4, 2]]) / 19
     shapes = ((2.0, 3.0), (3.0, 2.0))
     asked = epsilon if confidence is None else margin_for([n, n], 2, epsilon, confidence).tightened
     gaps = []
     for _ in range(REPEATS):
-        parts = [rng.choice(levels, n, p=laws[a]) if tied else rng.beta(*shapes[a], n) for a in (0, 1)]
+        parts = [rng.choice(levels, n, p=distributions[a]) if tied else rng.beta(*shapes[a], n) for a in (0, 1)]
         p = np.concatenate(parts)
         rule = make_fair(np.stack([1 - p, p], axis=1), np.repeat([0, 1], n), epsilon=asked).rule
         found = []
@@ -87,7 +90,7 @@ def learned_gaps(confidence: float | None, n: int, epsilon: float, tied: bool) -
             if tied:
                 weight = rule.ties.get((a, (0, 1)), (0.5, 0.5))[1]
                 at = np.abs(levels - threshold) < 1e-9
-                found.append(laws[a] @ np.where(at, weight, levels > threshold))
+                found.append(distributions[a] @ np.where(at, weight, levels > threshold))
             else:
                 found.append(beta.sf(threshold, *shapes[a]))
         gaps.append(abs(found[1] - found[0]))
@@ -104,18 +107,18 @@ def test_the_population_gap_of_a_learned_rule_stays_within_epsilon(tied: bool) -
 
 def test_the_population_gap_of_three_classes() -> None:
     rng = np.random.default_rng(9)
-    laws, n = ([1.0, 2.0, 0.7], [2.0, 1.0, 1.0]), 400
+    distributions, n = ([1.0, 2.0, 0.7], [2.0, 1.0, 1.0]), 400
     margin = margin_for([n, n], 3, 0.3, 0.9)
     assert margin.enough
-    wholes = [rng.dirichlet(law, 50_000) for law in laws]
+    wholes = [rng.dirichlet(distribution, 50_000) for distribution in distributions]
     for _ in range(REPEATS // 10):
-        sample = np.concatenate([rng.dirichlet(law, n) for law in laws])
+        sample = np.concatenate([rng.dirichlet(distribution, n) for distribution in distributions])
         rule = make_fair(sample, np.repeat([0, 1], n), epsilon=margin.tightened).rule
         found = [rates(whole, rule.prices[[a]]) for a, whole in enumerate(wholes)]
         assert np.abs(found[0] - found[1]).max() < 0.3
 
 
-def test_laws_of_the_margin() -> None:
+def test_properties_of_the_margin() -> None:
     base = margin_for([500, 800], 2, 0.2, 0.95)
     assert base.enough
     assert base.tightened == pytest.approx(0.2 - base.margin)

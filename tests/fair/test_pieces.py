@@ -82,7 +82,7 @@ def test_two_classes_by_selection(n: int, votes: int | None, epsilon: float, pie
 
 @pytest.mark.parametrize("votes", [None, 5], ids=["untied", "tied"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.1])
-@pytest.mark.parametrize("asked", [PLAIN, PLAIN | {"decision": "randomized"}], ids=["whole", "coin"])
+@pytest.mark.parametrize("asked", [PLAIN, PLAIN | {"decision": "randomized"}], ids=["deterministic", "randomized"])
 def test_few_tasks_by_selection(votes: int | None, epsilon: float, asked: dict[str, Any]) -> None:
     """Small enough to be run without compiled kernels."""
     for seed in (1, 2):

@@ -102,7 +102,7 @@ def test_no_method_is_better_at_its_own_gap(crowd: Crowd, model: str) -> None:
 @pytest.mark.real
 @pytest.mark.parametrize("model", list(MODELS))
 def test_labels_from_votes_keep_epsilon_and_reach_their_bound(crowd: Crowd, model: str) -> None:
-    """Straight from votes, with log-odds and evidence: within a few labels of what a coin could reach."""
+    """Straight from votes, with log-odds and evidence: within a few labels of what randomized labels could reach."""
     part = crowd.resampled(7)
     group_size = part.groups.value_counts().min()
     for epsilon in EPSILONS:

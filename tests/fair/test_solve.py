@@ -33,27 +33,27 @@ def some(n: int, n_classes: int, n_groups: int, seed: int = 0, votes: int | None
     return read_posterior(p, group, **given)
 
 
-def gap_of(problem: Problem, law: np.ndarray) -> float:
+def gap_of(problem: Problem, chances: np.ndarray) -> float:
     weights = np.ones(problem.group.size) if problem.weights is None else problem.weights
     rates = [
-        weights[problem.group == a] @ law[problem.group == a] / weights[problem.group == a].sum()
+        weights[problem.group == a] @ chances[problem.group == a] / weights[problem.group == a].sum()
         for a in range(problem.n_groups)
     ]
     return float(np.ptp(rates, axis=0).max())
 
 
-def value_of(problem: Problem, law: np.ndarray, gains: np.ndarray) -> float:
+def value_of(problem: Problem, chances: np.ndarray, gains: np.ndarray) -> float:
     weights = np.ones(problem.group.size) if problem.weights is None else problem.weights
-    return float(weights @ (law * gains).sum(axis=1) / weights.sum())
+    return float(weights @ (chances * gains).sum(axis=1) / weights.sum())
 
 
 def assert_sound(problem: Problem, found: Solution, gains: np.ndarray, epsilon: float) -> None:
-    """The law is a law within epsilon whose value is the bound; labels agree with it where it is sure."""
-    law = found.probabilities
-    np.testing.assert_allclose(law.sum(axis=1), 1.0, atol=1e-9)
-    assert gap_of(problem, law) <= epsilon + 1e-9
-    optimum = optima.best_with_coin(gains, problem.group, epsilon, problem.weights)
-    assert value_of(problem, law, gains) == pytest.approx(optimum, abs=1e-9)
+    """The probabilities keep epsilon and their value is the bound; labels agree with them where they are certain."""
+    chances = found.probabilities
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0, atol=1e-9)
+    assert gap_of(problem, chances) <= epsilon + 1e-9
+    optimum = optima.best_randomized(gains, problem.group, epsilon, problem.weights)
+    assert value_of(problem, chances, gains) == pytest.approx(optimum, abs=1e-9)
     assert found.dual_bound == pytest.approx(optimum, abs=1e-9)
     np.testing.assert_allclose(found.multipliers.sum(axis=0), 0.0, atol=1e-9)
 
@@ -70,7 +70,7 @@ def test_every_way_of_solving(shape: tuple[int, int], weighted: bool, decision: 
     gain, epsilon = make_gain("accuracy", shape[0]), 0.1
     found = solve(problem, gain, DemographicParity(epsilon), decision, 3)
     assert_sound(problem, found, problem.posterior, epsilon)
-    law = found.probabilities
+    chances = found.probabilities
     assert found.bound == found.dual_bound
     assert found.optimal == (decision == "randomized" or (shape == (2, 2) and not weighted))
     if shape == (2, 2):
@@ -79,9 +79,9 @@ def test_every_way_of_solving(shape: tuple[int, int], weighted: bool, decision: 
     else:
         said = "linear program over 30 atoms"
     assert found.solver == said
-    sure = law.max(axis=1) == 1.0
+    sure = chances.max(axis=1) == 1.0
     assert sure.sum() >= 24
-    moved = (found.labels != law.argmax(axis=1)) & sure
+    moved = (found.labels != chances.argmax(axis=1)) & sure
     assert moved.sum() <= (0 if decision == "randomized" else 4)
     assert value_of(problem, np.eye(shape[0])[found.labels], problem.posterior) >= found.bound - 0.05
     assert found.gain is gain
@@ -98,16 +98,16 @@ def test_multipliers_and_ties_are_the_probabilities(shape: tuple[int, int], weig
         shares = np.bincount(problem.group, weights=weights) / weights.sum()
         scores = problem.posterior - (found.multipliers / shares[:, None])[problem.group]
         best = scores >= scores.max(axis=1, keepdims=True) - 1e-10
-        law, sums = found.probabilities, {}
-        drawn = draw(law, lambda rows: next(problem._pieces()).hashes(rows, 3))  # noqa: B023
+        chances, sums = found.probabilities, {}
+        drawn = draw(chances, lambda rows: next(problem._pieces()).hashes(rows, 3))  # noqa: B023
         np.testing.assert_array_equal(found.labels, drawn)
         for i, marks in enumerate(best):
             members = tuple(np.flatnonzero(marks).tolist())
             if len(members) == 1:
-                assert law[i, members[0]] == pytest.approx(1.0, abs=1e-9)
+                assert chances[i, members[0]] == pytest.approx(1.0, abs=1e-9)
             else:
                 at = (int(problem.group[i]), members)
-                sums[at] = sums.get(at, 0.0) + weights[i] * law[i, members]
+                sums[at] = sums.get(at, 0.0) + weights[i] * chances[i, members]
         assert sums or not found.multipliers.any()
         for at, total in sums.items():
             assert found.ties[at] == pytest.approx(tuple(total / total.sum()), abs=1e-9)
@@ -253,11 +253,11 @@ def test_randomized_f1_needs_tasks_in_memory() -> None:
 def test_strict() -> None:
     problem = some(7, 3, 2)
     gain = make_gain("accuracy", 3)
-    best = optima.best_without_coin(problem.posterior, problem.group, 0.2)
+    best = optima.best_deterministic(problem.posterior, problem.group, 0.2)
     found = solve(problem, gain, DemographicParity(0.2), "deterministic", 0, strict=True)
-    law = np.eye(3)[found.labels]
-    assert gap_of(problem, law) <= 0.2 + 1e-9
-    assert value_of(problem, law, problem.posterior) == pytest.approx(best, abs=1e-9)
+    chances = np.eye(3)[found.labels]
+    assert gap_of(problem, chances) <= 0.2 + 1e-9
+    assert value_of(problem, chances, problem.posterior) == pytest.approx(best, abs=1e-9)
     assert found.bound == pytest.approx(best, abs=1e-8)
     assert found.dual_bound > found.bound + 1e-3
     assert found.optimal
@@ -366,8 +366,8 @@ def test_weights_are_spread_over_the_tasks_of_an_atom(lightest: float) -> None:
         fractions = np.array([[0.0, 0.0, 1.0], [0.6, 0.4, 0.0], split])
         found = module._split_by_weight(problem, of_task, fractions, 3)
         wanted = np.full(8, 2)
-        for rows, law in (([3, 1, 4, 2, 0], split), ([7, 6], fractions[1])):
-            reached, ends = 0.0, np.cumsum(law)
+        for rows, chances in (([3, 1, 4, 2, 0], split), ([7, 6], fractions[1])):
+            reached, ends = 0.0, np.cumsum(chances)
             for i in rows:
                 middle = (reached + weights[i] / 2) / weights[rows].sum()
                 wanted[i] = min(int((ends <= middle).sum()), 2)

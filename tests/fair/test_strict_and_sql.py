@@ -1,4 +1,4 @@
-"""Labels that keep epsilon to the letter, and the rule in a warehouse."""
+"""Labels that keep epsilon exactly, and the rule in a warehouse."""
 
 import duckdb
 import numpy as np
@@ -22,7 +22,7 @@ def test_strict_labels_are_the_best_of_all(seed: int, epsilon: float, tied: bool
     posterior = votes if tied else rng.dirichlet(np.ones(n_classes), 8)
     fair = make_fair(posterior, group, epsilon=epsilon, strict=True)
     assert optima.gap(fair.labels, group, n_classes) <= epsilon + 1e-12
-    best = optima.best_without_coin(posterior, group, epsilon)
+    best = optima.best_deterministic(posterior, group, epsilon)
     assert fair.certificate.value == pytest.approx(best, abs=1e-9)
     assert fair.certificate.bound == pytest.approx(best, abs=1e-9)
     assert fair.certificate.optimal

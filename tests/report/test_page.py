@@ -303,7 +303,7 @@ def test_large_input_makes_no_large_page(tmp_path: Path, make: Make) -> None:
     page = Page(out / "report.html")
     assert f"{n_groups - 12} more groups are in labels.csv" in page.html
     assert f"The 6 labels with the largest gaps of {n_classes} are shown" in page.html
-    assert f"The 300 most telling of {n_workers:,} workers are shown" in page.html
+    assert f"The 300 most notable of {n_workers:,} workers are shown" in page.html
     assert len(page.data["stops"]) <= 11
     assert {row["group"] for row in page.data["charts"]["posterior"]["data"]["values"]} == {str(a) for a in range(12)}
 

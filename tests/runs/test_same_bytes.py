@@ -131,7 +131,7 @@ def test_inputs_in_memory_are_described(place: Path, tmp_path: Path, faircrowd: 
         assert len(said["inputs"][role]["sha256"]) == 64
         assert said["inputs"][role]["sha256"] != hashlib.sha256(path.read_bytes()).hexdigest()
     page = (tmp_path / "memory" / "report.html").read_text(encoding="utf-8")
-    assert "FairCrowd(DawidSkene(), epsilon=0.05).fit(votes, sensitive_features=groups)" in page
+    assert "FairCrowd(DawidSkene(), epsilon=0.05).fit(votes, sensitive_features=groups, read_options=" in page
     code, out, err = faircrowd("verify", tmp_path / "memory")
     assert (code, out) == (2, "")
     assert err.startswith("faircrowd: The votes of this run were given in memory, so verify cannot repeat it")

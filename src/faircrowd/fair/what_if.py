@@ -60,8 +60,8 @@ def choices(problem: Problem, gain: Gain, epsilons: Sequence[float], random_stat
 
 def _deterministic(problem: Problem, gain: Gain, epsilons: Sequence[float], random_state: int) -> list[Choice]:
     found = sort_groups(problem, gain, random_state)
-    sizes = np.array([side.costs.size for side in found.groups])
-    own = np.array([side.own_count for side in found.groups])
+    sizes = np.array([group.costs.size for group in found.groups])
+    own = np.array([group.own_count for group in found.groups])
     made = []
     for epsilon in epsilons:
         counts = np.array(best_integer_counts(*found.groups, epsilon))
@@ -72,7 +72,7 @@ def _deterministic(problem: Problem, gain: Gain, epsilons: Sequence[float], rand
         moved[:, 0, 1], moved[:, 1, 0] = np.maximum(counts - own, 0), np.maximum(own - counts, 0)
         moved[:, 1, 1], moved[:, 0, 0] = np.minimum(counts, own), sizes - np.maximum(counts, own)
         value = found.base + sum(
-            value_at_count(side, c, new_value_cache()) for side, c in zip(found.groups, counts, strict=True)
+            value_at_count(group, c, new_value_cache()) for group, c in zip(found.groups, counts, strict=True)
         )
         thresholds = thresholds_of(prices, gain.matrix, gain.offset)
         made.append(Choice(epsilon, gap_of(rates), value, rates, moved, thresholds))

@@ -43,7 +43,7 @@ def test_equal_tasks_of_a_group_are_one_atom(weights: Any) -> None:
     assert (np.diff(found.hashes.astype(object)) > 0).all()
 
 
-def test_pieces_are_join() -> None:
+def test_pieces_are_joined() -> None:
     gains, group = some()
     decided = DecidedTasks(np.ones((3, 3)), 2.0)
     mass = np.arange(200) / 4

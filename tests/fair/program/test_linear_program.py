@@ -44,7 +44,7 @@ def test_value_gap_and_multipliers(epsilon: float, scale: float) -> None:
     np.testing.assert_allclose(found.fractions.sum(axis=1), 1.0, atol=1e-12)
     assert found.fractions.min() >= 0
     assert np.ptp(rates, axis=0).max() <= epsilon + 1e-9
-    optimum = optima.best_with_coin(gains, group, epsilon, mass)
+    optimum = optima.best_randomized(gains, group, epsilon, mass)
     value = (mass[:, None] * gains * found.fractions).sum() / mass.sum()
     assert value == pytest.approx(optimum, abs=1e-9)
     np.testing.assert_allclose(found.multipliers.sum(axis=0), 0.0, atol=1e-9)
@@ -73,7 +73,7 @@ def test_decided_atoms_and_allowed_labels() -> None:
     # The same where what is not allowed is dear.
     dear = np.where(allowed, gains, -50.0)
     dear[beforehand] = np.where(np.arange(3) == label[beforehand][:, None], 0.0, -50.0)
-    optimum = optima.best_with_coin(dear, group, 0.05, mass)
+    optimum = optima.best_randomized(dear, group, 0.05, mass)
     value = (mass[left, None] * gains[left] * found.fractions).sum() / mass.sum()
     assert value == pytest.approx(optimum, abs=1e-9)
 

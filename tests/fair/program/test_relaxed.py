@@ -41,7 +41,7 @@ def assert_optimal(found: Relaxed, atoms: Atoms, mass: np.ndarray, optimum: floa
 
 def test_few_atoms_go_to_the_program_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     atoms, mass = some()
-    optimum = optima.best_with_coin(atoms.gains, atoms.group, EPSILON, atoms.mass)
+    optimum = optima.best_randomized(atoms.gains, atoms.group, EPSILON, atoms.mass)
     monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", 90)
     found = solve_relaxed(atoms, mass, PARITY)
     assert found.solver == "linear program over 90 atoms"
@@ -76,7 +76,7 @@ def widths(monkeypatch: pytest.MonkeyPatch, near: np.ndarray, atoms: Atoms, mass
 
 def test_from_poor_multipliers_more_and_more_labels_are_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
     atoms, mass = some()
-    optimum = optima.best_with_coin(atoms.gains, atoms.group, EPSILON, atoms.mass)
+    optimum = optima.best_randomized(atoms.gains, atoms.group, EPSILON, atoms.mass)
     found, asked, failed = widths(monkeypatch, np.zeros((3, 4)), atoms, mass)
     assert_optimal(found, atoms, mass, optimum)
     assert failed[0]

@@ -1,4 +1,4 @@
-"""Instances on which the long law test once found a law broken."""
+"""Instances on which the long test once found a property broken; the bugs are fixed."""
 
 import pytest
 from long.laws import instance, violations

@@ -1,4 +1,4 @@
-"""Laws of the fair rule: value = bound, the frontier, and what must not matter."""
+"""Properties of the fair rule: value = bound, the frontier, and what must not matter."""
 
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 class Case(NamedTuple):
-    """Posteriors whose law differs by group, so that epsilon mostly binds."""
+    """Posteriors whose distribution differs by group, so that epsilon mostly binds."""
 
     posterior: np.ndarray
     group: np.ndarray
@@ -67,12 +67,12 @@ def cases(
     n_tasks = draw(st.integers(n_groups, max_tasks))
     rng = np.random.default_rng(draw(SEEDS))
     group = rng.permutation(np.concatenate([np.arange(n_groups), rng.integers(0, n_groups, n_tasks - n_groups)]))
-    law = rng.dirichlet(np.full(n_classes, 0.7), n_groups)
+    distribution = rng.dirichlet(np.full(n_classes, 0.7), n_groups)
     if draw(st.booleans()) if tied is None else tied:
         votes = draw(st.sampled_from([1, 3, 5, 10]))
-        posterior = np.stack([rng.multinomial(votes, law[a]) for a in group]) / votes
+        posterior = np.stack([rng.multinomial(votes, distribution[a]) for a in group]) / votes
     else:
-        posterior = np.stack([rng.dirichlet(5 * law[a] + 1) for a in group])
+        posterior = np.stack([rng.dirichlet(5 * distribution[a] + 1) for a in group])
     heavy = draw(st.booleans()) if weighted is None else weighted
     weights = rng.uniform(0.2, 5.0, n_tasks) if heavy else None
     return Case(posterior, group, draw(st.sampled_from(EPSILONS)), weights)
@@ -108,7 +108,7 @@ def test_value_is_bound_for_any_gains(case: Case, seed: int) -> None:
 @given(cases(max_tasks=8, weighted=True))
 @settings(max_examples=examples(40))
 def test_bound_is_the_optimum_where_tasks_weigh_differently(case: Case) -> None:
-    optimum = optima.best_with_coin(case.posterior, case.group, case.epsilon, case.weights)
+    optimum = optima.best_randomized(case.posterior, case.group, case.epsilon, case.weights)
     assert case.solve().certificate.bound == pytest.approx(optimum, abs=1e-8)
 
 
@@ -233,7 +233,7 @@ def test_a_larger_epsilon_costs_nothing(case: Case, epsilons: list[float]) -> No
 
 @given(cases(max_tasks=9, weighted=False), st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted))
 @settings(max_examples=examples(25))
-def test_a_larger_epsilon_costs_nothing_without_a_coin(case: Case, epsilons: list[float]) -> None:
+def test_a_larger_epsilon_costs_nothing_if_deterministic(case: Case, epsilons: list[float]) -> None:
     less, more = (case.solve("deterministic", epsilon=e, strict=True).certificate.value for e in epsilons)
     assert less <= more + 1e-9
 
