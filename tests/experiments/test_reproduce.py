@@ -13,7 +13,7 @@ from faircrowd.errors import OptionError
 from faircrowd.experiments import EXPERIMENTS, reproduce
 from faircrowd.experiments.comparison import COLUMNS, Unit, comparison_rows
 from faircrowd.experiments.convergence_experiment import CROWDS, Panel, convergence_rows, exact_gap
-from faircrowd.experiments.material import load_material, resample
+from faircrowd.experiments.experiment_data import load_material, resample
 from faircrowd.experiments.runner import Cells
 
 Run = Callable[..., tuple[int, str, str]]

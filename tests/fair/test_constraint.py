@@ -1,11 +1,19 @@
 """Demographic parity: its rows, its dual cost and its coordinates, against plain formulas."""
 
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
 import numpy as np
 import pytest
-from scipy.optimize import check_grad
+from scipy.optimize import check_grad, linprog
 
-from faircrowd.fair.constraint import DemographicParity, prices_of, rates_of
+from faircrowd.fair.constraint import CONSTRAINTS, DemographicParity, prices_of, rates_of, register
 from faircrowd.fair.gap import gap_of, within
+from faircrowd.fair.make import solve_problem
+from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tolerances import SLACK
 
 
@@ -93,3 +101,50 @@ def test_the_smooth_dual_cost_has_its_gradient_and_is_near() -> None:
 @pytest.mark.parametrize(("n_groups", "n_classes", "expected"), [(2, 2, True), (3, 2, False), (2, 3, False)])
 def test_two_groups_and_two_classes_have_thresholds(n_groups: int, n_classes: int, expected: bool) -> None:
     assert DemographicParity(0.1).has_thresholds(n_groups, n_classes) is expected
+
+
+@pytest.fixture
+def label_parity() -> Iterator[str]:
+    """The constraint that CONTRIBUTING.md adds as an example, registered as it says."""
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    module, name = ModuleType("label_parity"), "label-parity"
+    sys.modules[module.__name__] = module
+    exec(next(block for block in blocks if "class LabelParity" in block), module.__dict__)  # noqa: S102
+    (line,) = (block for block in blocks if f'register("{name}"' in block)
+    exec(line, {"register": register, "LabelParity": module.__dict__["LabelParity"]})  # noqa: S102
+    yield name
+    del CONSTRAINTS[name], sys.modules[module.__name__]
+
+
+def best_value(gains: np.ndarray, group: np.ndarray, epsilon: float, label: int) -> float:
+    """Solve the linear program over all tasks, with a row for each pair of groups."""
+    n_tasks, n_classes = gains.shape
+    rows = []
+    for a in range(3):
+        for b in range(3):
+            row = np.zeros((n_tasks, n_classes))
+            row[group == a, label] += 1 / (group == a).sum()
+            row[group == b, label] -= 1 / (group == b).sum()
+            rows.append(row.ravel())
+    once = np.kron(np.eye(n_tasks), np.ones(n_classes))
+    found = linprog(-gains.ravel() / n_tasks, rows, np.full(9, epsilon), once, np.ones(n_tasks), bounds=(0, 1))
+    return float(-found.fun)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_new_constraint_is_one_class_and_one_line(label_parity: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    posterior, group = random.dirichlet(np.ones(4), 240), random.integers(3, size=240)
+    posterior[group == 0] = posterior[group == 0][:, [0, 1, 3, 2]] ** [1, 1, 2, 1]
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    asked = {"objective": "accuracy", "decision": "randomized", "random_state": 0}
+    problem = read_posterior(posterior, group)
+    result = solve_problem(problem, epsilon=0.02, constraint=label_parity, **asked)  # type: ignore[arg-type]
+    assert result.solved.bound == pytest.approx(best_value(posterior, group, 0.02, 2), abs=1e-9)
+    rates = np.array([result.solved.probabilities[group == a].mean(axis=0) for a in range(3)])
+    assert np.ptp(rates[:, 2]) <= 0.02 + 1e-9 < gap_of(rates)  # the other labels are free
+    frontier = result.frontier
+    assert frontier.value[-1] <= frontier.value[0]
+    parity = solve_problem(problem, epsilon=0.02, **asked)  # type: ignore[arg-type]
+    assert parity.solved.bound < result.solved.bound

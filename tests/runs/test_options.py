@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from faircrowd.errors import OptionError
+from faircrowd.runs.how_to_repeat import how_to_repeat
 from faircrowd.runs.options import AuditOptions, EngineOptions, FairOptions, ModelOptions, ReadOptions, RunOptions
-from faircrowd.runs.repeat import how_to_repeat
 
 READ = ReadOptions(Path("my votes.csv"), Path("tasks.csv"), ("gender", "race"))
 FAIR = RunOptions(READ, ModelOptions("dawid-skene", {"by_group": True}), FairOptions(0.05))

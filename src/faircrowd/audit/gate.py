@@ -17,7 +17,6 @@ from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import find_facts
 from faircrowd.votes.groups import groups_of
-from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes, as_objects
 
 __all__ = ["Verdict", "check_labels"]
@@ -122,7 +121,7 @@ def check_labels(labels: ByTask, sensitive_features: ByTask, *, epsilon: float, 
     check_groups(groups)
     table = np.bincount(group.astype(np.int64) * len(classes) + label, minlength=len(groups) * len(classes))
     table = table.reshape(len(groups), len(classes))
-    return _verdict(table, value_names(groups), value_names(classes), epsilon, confidence)
+    return _verdict(table, groups.names, classes.names, epsilon, confidence)
 
 
 def _read_labels(labels: ByTask) -> tuple[Vocabulary, Codes, Vocabulary]:

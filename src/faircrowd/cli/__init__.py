@@ -4,7 +4,7 @@ import io
 import signal
 import sys
 
-from faircrowd.storage.written import forget_written, written_folders
+from faircrowd.storage.written_folders import forget_written, written_folders
 
 __all__ = ["main"]
 

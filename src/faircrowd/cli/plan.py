@@ -63,7 +63,6 @@ def plan(
     from faircrowd.audit.planner import plan_crowd
     from faircrowd.audit.theory.crowds import VOTES
     from faircrowd.runs.fit import fit
-    from faircrowd.votes.value_names import value_names
 
     check_number("delta", delta, low=0, high=1)
     check_count("most", most, least=1)
@@ -91,7 +90,7 @@ def plan(
         run = fit(RunOptions(read, model), console)
         skills, options, table = run.model, {**options, **run.options.to_dict()}, run.votes
         notes = [*map(spoken, table.notes()), _ESTIMATED + ("" if gold else ", and so is the truth")]
-        one = value_names(table.classes)[-1]
+        one = table.classes.names[-1]
     with console.waiting("planning"):
         priors = _numbers("--prior", prior) if prior else None
         found = plan_crowd(skills, priors=priors, delta=delta, vote=vote, ties=ties, most=most)

@@ -27,7 +27,7 @@ def reproduce(
     """Run the paper's experiments: rows (CSV), tables (Markdown) and figures (PNG, SVG)."""
     from faircrowd.experiments import EXPERIMENTS
     from faircrowd.experiments import reproduce as run
-    from faircrowd.experiments.material import load_material
+    from faircrowd.experiments.experiment_data import load_material
 
     if data is not None and not data.is_dir():
         raise OptionError(f"data={data} is not a folder.")

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd.baselines import FairTD, PostTD, SmoothedFairCrowd
-from faircrowd.experiments.material import AGGREGATORS, PROTOCOLS, Beliefs, Material, beliefs, load_material, resample
+from faircrowd.experiments.experiment_data import (
+    AGGREGATORS,
+    PROTOCOLS,
+    Beliefs,
+    Material,
+    beliefs,
+    load_material,
+    resample,
+)
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.make import make_fair
 from faircrowd.votes import VoteTable

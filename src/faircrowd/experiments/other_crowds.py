@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from faircrowd.experiments.material import Material, beliefs, load_material
+from faircrowd.experiments.experiment_data import Material, beliefs, load_material
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.make import make_fair
 

@@ -16,7 +16,6 @@ from faircrowd.fair.tasks.read_posterior import label_codes, read_posterior
 from faircrowd.fair.tasks.tally import Tally
 from faircrowd.fair.tolerances import EQUAL_VALUES
 from faircrowd.votes import Vocabulary
-from faircrowd.votes.value_names import value_names
 
 if TYPE_CHECKING:
     from faircrowd._types import ByTask, FrameLike, ValuesLike
@@ -157,7 +156,7 @@ def certify(
     promise: dict[str, Any] | None = None,
 ) -> Certificate:
     """Return the certificate of labels."""
-    group_names, class_names = value_names(groups), value_names(classes)
+    group_names, class_names = groups.names, classes.names
     tasks = int(tally.tasks.sum())
     moved = tally.tasks * ~np.eye(len(classes), dtype=bool)
     changes = [

@@ -10,21 +10,33 @@ that the rates of a class differ by at most :math:`\varepsilon` between any two 
 and only if each class has a centre :math:`c_k` that no group's rate is farther from than :math:`\varepsilon / 2`: one
 row :math:`-\varepsilon/2 \le r_{ak} - c_k \le \varepsilon/2` per group and class.
 
-Solvers know constraints through :class:`Constraint` alone. To add one is to write a class with these methods.
+Solvers know constraints through :class:`Constraint` alone. To add one is to write a class with these methods, in a
+module of its own, and to register it under a name at the end of this file.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._checks import check_choice
 from faircrowd.fair.gap import gap_of, within
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Constraint", "ConstraintRows", "DemographicParity", "prices_of", "rates_of"]
+__all__ = [
+    "CONSTRAINTS",
+    "Constraint",
+    "ConstraintRows",
+    "DemographicParity",
+    "make_constraint",
+    "prices_of",
+    "rates_of",
+    "register",
+]
 
 
 def rates_of(counts: NDArray[np.floating] | NDArray[np.integer], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -191,3 +203,27 @@ class DemographicParity:
     def has_thresholds(self, n_groups: int, n_classes: int) -> bool:
         """Return whether there are two groups and two classes."""
         return n_groups == 2 and n_classes == 2
+
+
+CONSTRAINTS: dict[str, Callable[[float], Constraint]] = {}
+"""What makes each constraint from its tolerance, by name."""
+
+
+def register(name: str, make: Callable[[float], Constraint]) -> None:
+    """Add a constraint: ``make`` returns it for a tolerance."""
+    CONSTRAINTS[name] = make
+
+
+def make_constraint(name: str, epsilon: float) -> Constraint:
+    """Return the constraint of this name with this tolerance.
+
+    Examples
+    --------
+    >>> make_constraint("parity", 0.05)
+    DemographicParity(epsilon=0.05)
+    """
+    check_choice("constraint", name, tuple(CONSTRAINTS))
+    return CONSTRAINTS[name](epsilon)
+
+
+register("parity", DemographicParity)

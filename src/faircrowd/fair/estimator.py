@@ -266,7 +266,7 @@ class FairCrowd(Parameters):
         ...     sorted(os.listdir(place))[:4]
         ['certificate.json', 'evidence.json', 'labels.csv', 'model.json']
         """
-        from faircrowd.runs.fitted import run_of
+        from faircrowd.runs.run_of_estimator import run_of
 
         run_of(self, truth).write(folder, report=report, charts=charts)
 
@@ -280,7 +280,7 @@ class FairCrowd(Parameters):
         truth : optional
             As in ``write``.
         """
-        from faircrowd.runs.fitted import run_of
+        from faircrowd.runs.run_of_estimator import run_of
 
         run_of(self, truth).write_page(path)
 
@@ -295,7 +295,7 @@ class FairCrowd(Parameters):
         >>> print(fair.summary().splitlines()[1])
         crowd      200 tasks, 20 workers, 2 classes
         """
-        from faircrowd.runs.fitted import run_of
+        from faircrowd.runs.run_of_estimator import run_of
 
         return run_of(self, truth).text()
 

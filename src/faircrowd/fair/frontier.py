@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_number
-from faircrowd.fair.constraint import DemographicParity
+from faircrowd.fair.constraint import make_constraint
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.atoms import merge
@@ -73,15 +73,15 @@ class Frontier:
         return FrontierPoint(epsilon, *(float(y[left] + part * (y[right] - y[left])) for y in columns))
 
 
-def trace_frontier(population: Population, gain: Gain, random_state: int) -> Frontier:
+def trace_frontier(population: Population, gain: Gain, random_state: int, constraint: str = "parity") -> Frontier:
     """Trace the frontier: exactly for two classes and two groups, otherwise by a sweep of certified solutions.
 
     The tasks must be in memory.
     """
     problem = population.in_memory("The frontier", "fit with several epsilons")
-    if gain.name != "f1" and DemographicParity(0.0).has_thresholds(problem.n_groups, problem.n_classes):
+    if gain.name != "f1" and make_constraint(constraint, 0.0).has_thresholds(problem.n_groups, problem.n_classes):
         return _exact(problem, gain, random_state)
-    return _traced(problem, sweep(problem, gain, random_state))
+    return _traced(problem, sweep(problem, gain, random_state, constraint=constraint))
 
 
 def _exact(problem: Problem, gain: Gain, random_state: int) -> Frontier:
@@ -145,13 +145,17 @@ def _traced(problem: Problem, points: Iterator[SweepPoint]) -> Frontier:
 
 
 def sweep(
-    problem: Problem, gain: Gain, random_state: int, epsilons: Sequence[float] | None = None
+    problem: Problem,
+    gain: Gain,
+    random_state: int,
+    epsilons: Sequence[float] | None = None,
+    constraint: str = "parity",
 ) -> Iterator[SweepPoint]:
     """Solve for falling epsilons (by default evenly spaced down to 0), each from the multipliers of the one before."""
     if gain.name == "f1":
-        free = solve(problem, gain, DemographicParity(1.0), "randomized", random_state).labels
+        free = solve(problem, gain, make_constraint(constraint, 1.0), "randomized", random_state).labels
         for epsilon in _epsilons(problem, free) if epsilons is None else epsilons:
-            solved = solve(problem, gain, DemographicParity(epsilon), "randomized", random_state)
+            solved = solve(problem, gain, make_constraint(constraint, epsilon), "randomized", random_state)
             chances = solved.probabilities
             value = problem.expected_f1(chances)
             yield SweepPoint(epsilon, chances, free, solved.multipliers, solved.gain, value, solved.bound)
@@ -161,7 +165,7 @@ def sweep(
     free = problem.own if gain.is_accuracy else np.argmax(gains, axis=1).astype(np.int32)
     start = None
     for epsilon in _epsilons(problem, free) if epsilons is None else epsilons:
-        found = solve_relaxed(atoms, mass, DemographicParity(epsilon), start)
+        found = solve_relaxed(atoms, mass, make_constraint(constraint, epsilon), start)
         start = found.multipliers
         chances = found.fractions if atoms.of_task is None else found.fractions[atoms.of_task]
         yield SweepPoint(epsilon, chances, free, found.multipliers, gain, found.value, found.bound)

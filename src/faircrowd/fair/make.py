@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd._checks import check_choice, check_count, check_number, warn
 from faircrowd.errors import DataWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
-from faircrowd.fair.constraint import DemographicParity, prices_of
+from faircrowd.fair.constraint import make_constraint, prices_of
 from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.rule import FairRule
@@ -172,6 +172,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    constraint: str = "parity",
 ) -> FairResult: ...
 
 
@@ -185,6 +186,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]: ...
 
 
@@ -197,8 +199,13 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]:
-    """Find the fair labels of tasks in memory or in Spark, with their rule, certificate and frontier."""
+    """Find the fair labels of tasks in memory or in Spark, with their rule, certificate and frontier.
+
+    ``constraint`` is the name of one in :data:`faircrowd.fair.constraint.CONSTRAINTS`; other arguments are those of
+    ``make_fair``.
+    """
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     check_choice("decision", decision, ("deterministic", "randomized"))
     random_state = check_count("random_state", random_state)
@@ -206,7 +213,7 @@ def solve_problem(
     margin = None if confidence is None else _margin(problem, epsilon, confidence)
     epsilon = epsilon if margin is None else margin.tightened
     start = time.perf_counter()
-    solved = solve(problem, gain, DemographicParity(epsilon), decision, random_state, strict)
+    solved = solve(problem, gain, make_constraint(constraint, epsilon), decision, random_state, strict)
     seconds = time.perf_counter() - start
     tally = problem.tally(solved.labels, solved.gain)
     rule = _rule(problem, solved, tally, epsilon, random_state)
@@ -226,7 +233,11 @@ def solve_problem(
         seconds=seconds,
         promise=None if margin is None else asdict(margin),
     )
-    return FairResult(problem, solved, rule, certificate, margin, lambda: trace_frontier(problem, gain, random_state))
+
+    def frontier() -> Frontier:
+        return trace_frontier(problem, gain, random_state, constraint)
+
+    return FairResult(problem, solved, rule, certificate, margin, frontier)
 
 
 def _margin(problem: Population, epsilon: float, confidence: float) -> "Margin":

@@ -20,8 +20,7 @@ from faircrowd.fair.tolerances import SUM_TO_ONE, tie_widths
 from faircrowd.storage.json_values import from_plain, to_plain
 from faircrowd.storage.untrusted import parse_json
 from faircrowd.votes import Vocabulary
-from faircrowd.votes.value_names import value_name
-from faircrowd.votes.vocabulary import Codes
+from faircrowd.votes.vocabulary import Codes, value_name
 
 if TYPE_CHECKING:
     from faircrowd._types import ByTask, FrameLike

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.solution import TieWeights
-from faircrowd.votes.value_names import value_name
+from faircrowd.votes.vocabulary import value_name
 
 __all__ = ["case_expression"]
 

@@ -6,14 +6,13 @@ from typing import Any
 from faircrowd.audit.crowd_audit import CrowdAudit
 from faircrowd.audit.intervals import GapInterval
 from faircrowd.audit.workers.worker_audit import LEANS, NO_SIGN, TOO_FEW
-from faircrowd.votes.value_names import value_names
 
 __all__ = ["audit_dict", "audit_lines"]
 
 
 def audit_dict(audit: CrowdAudit) -> dict[str, Any]:
     """Return an audit as plain values, ready for JSON; what is not defined is null."""
-    groups = value_names(audit.workers.groups)
+    groups = audit.workers.groups.names
     alphas = [_plain(value) for value in audit.agreement.by_group]
     ties = audit.ties
     return {
@@ -112,7 +111,7 @@ def _verdicts(audit: CrowdAudit) -> dict[str, int]:
 
 
 def _alphas(audit: CrowdAudit) -> str:
-    names = value_names(audit.workers.groups)[:8]
+    names = audit.workers.groups.names[:8]
     parts = [f"{_said(value)} in {name}" for name, value in zip(names, audit.agreement.by_group, strict=False)]
     return f"{_said(audit.agreement.alpha)} (Krippendorff; {', '.join(parts)})"
 

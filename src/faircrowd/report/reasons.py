@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.program.atoms import merge
-from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Reasons"]
@@ -92,8 +91,8 @@ def _threshold_texts(result: FairResult) -> list[str]:
     """Two classes: return the texts that many tasks share."""
     problem, thresholds, texts = result.problem, result.rule.thresholds, []
     assert thresholds is not None  # noqa: S101 - there are two classes
-    zero, one = value_names(problem.classes)
-    for name, threshold in zip(value_names(problem.groups), thresholds, strict=True):
+    zero, one = problem.classes.names
+    for name, threshold in zip(problem.groups.names, thresholds, strict=True):
         of = f"group {name}'s threshold {threshold:.4g}"
         texts += [f"below {of}", f"above {of}"]
         texts += [f"at {of}; kept", f"at {of}; changed to keep the gap within epsilon"]
@@ -104,8 +103,8 @@ def _threshold_texts(result: FairResult) -> list[str]:
 def _price_texts(result: FairResult) -> list[str]:
     """More classes: return the texts that many tasks share."""
     problem, texts = result.problem, ["the likeliest label"]
-    classes = value_names(problem.classes)
-    for name in value_names(problem.groups):
+    classes = problem.classes.names
+    for name in problem.groups.names:
         texts += [f"group {name}'s prices favour {label} over the likeliest label" for label in classes]
         favour = f"group {name}'s prices favour another label"
         texts += [f"{favour}; {label} by rounding to whole tasks" for label in classes]

@@ -14,7 +14,6 @@ from faircrowd.report.slider import MAX_CLASSES, MAX_GROUPS, slider
 from faircrowd.report.summary import Summary
 from faircrowd.report.worker_tables import worker_facts
 from faircrowd.votes import VoteTable
-from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["fair_story", "plain_story"]
@@ -63,7 +62,7 @@ def fair_story(
     asked : bool
         Whether an epsilon was asked for.
     """
-    groups, classes = value_names(votes.groups), value_names(posterior.classes)  # type: ignore[arg-type]
+    groups, classes = result.problem.groups.names, posterior.classes.names
     tally = result.problem.tally(result.solved.labels)
     return {
         "title": "Fair labels" if asked else "Labels and groups",

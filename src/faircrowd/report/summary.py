@@ -17,7 +17,6 @@ from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.margin import Margin
 from faircrowd.votes import VoteTable
-from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Summary", "fair_lines", "group_facts", "summarise"]
@@ -164,12 +163,12 @@ def summarise(
         Fair labels, instead of the aggregator's own.
     """
     labels, n_classes = posterior.label_codes if fair is None else fair, len(posterior.classes)
-    names = value_names(posterior.classes)
+    names = posterior.classes.names
     agree, total = agreement(LocalEngine(votes), labels, votes.n_workers)
     grouped: dict[str, Any] = {}
     if votes.groups is not None and votes.group is not None:
         counts = label_counts(votes.group, labels, len(votes.groups), n_classes)
-        grouped = group_facts(counts, value_names(votes.groups), names)
+        grouped = group_facts(counts, votes.groups.names, names)
     known = np.empty(0, dtype=bool) if truth is None else truth != -1
     right = float((labels[known] == truth[known]).mean()) if truth is not None and known.any() else None
     pieces = (

@@ -13,7 +13,6 @@ from faircrowd.audit.intervals import wilson
 from faircrowd.engines import LocalEngine
 from faircrowd.storage.mapped_arrays import release
 from faircrowd.votes import Vocabulary, VoteTable
-from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["groups_table", "label_tables", "labels_table", "workers_table"]
@@ -42,7 +41,7 @@ def label_tables(
     """
     classes, tasks = _column(posterior.classes), _column(posterior.tasks)
     groups = None if votes.groups is None else _column(votes.groups)
-    names = value_names(posterior.classes)
+    names = posterior.classes.names
     for start in range(0, max(len(tasks), 1), piece):
         rows = slice(start, min(start + piece, len(tasks)))
         before = posterior.label_codes[rows]
@@ -78,8 +77,8 @@ def groups_table(votes: VoteTable, posterior: Posterior, truth: Codes | None, co
     low, high = wilson(counts, np.broadcast_to(sizes, counts.shape), confidence)
     group, label = np.indices(counts.shape).reshape(2, -1)
     columns: dict[str, Any] = {
-        "group": pa.array([value_names(votes.groups)[a] for a in group]),
-        "label": pa.array([value_names(posterior.classes)[k] for k in label]),
+        "group": pa.array([votes.groups.names[a] for a in group]),
+        "label": pa.array([posterior.classes.names[k] for k in label]),
         "tasks": np.broadcast_to(sizes, counts.shape).ravel(),
         "labelled": counts.ravel(),
         "rate": (counts / sizes).ravel(),
@@ -100,7 +99,7 @@ def groups_table(votes: VoteTable, posterior: Posterior, truth: Codes | None, co
 def _column(vocabulary: Vocabulary) -> Any:
     """Return values as an Arrow column; mixed values, bytes, and tuples of several attributes, as text."""
     if vocabulary.is_mixed or _is_bytes(vocabulary.values.type):
-        return pa.array(value_names(vocabulary), type=pa.string())
+        return pa.array(vocabulary.names, type=pa.string())
     return vocabulary.values
 
 

@@ -7,7 +7,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd.audit.workers.worker_audit import LEANS, NO_SIGN, TOO_FEW, WorkerAudit
-from faircrowd.votes.value_names import value_names
 
 __all__ = ["audited_workers", "worker_facts"]
 
@@ -16,7 +15,7 @@ _MAX_ROWS = 300
 
 def audited_workers(audit: WorkerAudit) -> pa.Table:
     """Return one row per worker: votes by group, own gap with interval, q-value, influence and verdict."""
-    groups, classes = value_names(audit.groups), value_names(audit.classes)
+    groups, classes = audit.groups.names, audit.classes.names
     judged = audit.judged
     columns: dict[str, Any] = {"worker": _texts(audit), "votes": audit.votes.sum(axis=1)}
     for a, name in enumerate(groups):
@@ -37,7 +36,7 @@ def audited_workers(audit: WorkerAudit) -> pa.Table:
 
 def worker_facts(audit: WorkerAudit) -> dict[str, Any]:
     """Return what the page shows about workers: counts of verdicts and the most notable rows."""
-    groups, classes = value_names(audit.groups), value_names(audit.classes)
+    groups, classes = audit.groups.names, audit.classes.names
     judged, names = audit.judged, _texts(audit)
     votes = audit.votes.sum(axis=1)
     few_groups = len(groups) <= 3
@@ -78,7 +77,7 @@ def worker_facts(audit: WorkerAudit) -> dict[str, Any]:
 
 
 def _texts(audit: WorkerAudit) -> list[str]:
-    return value_names(audit.workers)
+    return audit.workers.names
 
 
 def _numbers(values: NDArray[np.float64]) -> pa.Array:

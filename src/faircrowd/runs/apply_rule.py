@@ -18,7 +18,6 @@ from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import check_out
 from faircrowd.storage.untrusted import read_json
 from faircrowd.votes import VoteTable, read_votes
-from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Applied", "apply_saved_rule"]
@@ -132,7 +131,7 @@ def apply_saved_rule(
     problem = from_posterior(posterior, table)
     labels = learned.label_codes(problem, unknown)
     tally = problem.tally(labels)
-    groups = value_names(problem.groups)
+    groups = problem.groups.names
     counts = tally.tasks.sum(axis=(1, 2))
     applied = Applied(
         learned,

@@ -149,7 +149,6 @@ def control_values(votes: "VoteTable", tasks: Path, column: str, **reading: str 
 
     from faircrowd.votes.encode import encode
     from faircrowd.votes.facts import read_facts
-    from faircrowd.votes.value_names import value_names
 
     key, fact = read_facts(tasks, column, **reading)
     codes, values = encode(fact)
@@ -163,4 +162,4 @@ def control_values(votes: "VoteTable", tasks: Path, column: str, **reading: str 
             f"{lacking.size:,} of {votes.n_tasks:,} tasks have no {column!r} in {tasks}: "
             f"{few(votes.tasks.some(lacking[:5]), lacking.size)}."
         )
-    return np.asarray(value_names(values), dtype=object)[of_task]
+    return np.asarray(values.names, dtype=object)[of_task]

@@ -23,7 +23,6 @@ from faircrowd.report.summary import group_facts
 from faircrowd.runs.options import ReadOptions, RunOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out
-from faircrowd.votes.value_names import value_names
 
 __all__ = ["SparkRun", "run_in_spark"]
 
@@ -134,9 +133,9 @@ def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
 def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) -> Summary:
     votes = problem.votes
     counts = problem.tally(labels).tasks.sum(axis=1)
-    names = value_names(problem.classes)
+    names = problem.classes.names
     shares = counts.sum(axis=0) / counts.sum()
-    grouped = {} if votes.groups is None else group_facts(counts, value_names(votes.groups), names)
+    grouped = {} if votes.groups is None else group_facts(counts, votes.groups.names, names)
     return Summary(
         method=options.model.name,
         rows=votes.report.to_dict(),

@@ -17,8 +17,8 @@ from faircrowd.report.evidence import EVIDENCE, evidence
 from faircrowd.report.page import render_page
 from faircrowd.report.reasons import Reasons
 from faircrowd.report.worker_tables import audited_workers
+from faircrowd.runs.how_to_repeat import how_to_repeat
 from faircrowd.runs.progress import QUIET, Progress
-from faircrowd.runs.repeat import how_to_repeat
 
 if TYPE_CHECKING:
     from faircrowd.runs.run import Run

@@ -19,7 +19,7 @@ from faircrowd._checks import check_path, few
 from faircrowd.errors import FileError
 from faircrowd.storage.publish import publish
 from faircrowd.storage.scratch import HIDDEN, Scratch, clear_left, uninterrupted
-from faircrowd.storage.written import record_written
+from faircrowd.storage.written_folders import record_written
 
 __all__ = ["OutputFolder"]
 

@@ -4,7 +4,7 @@ Read in this order: ``read`` (a file or frame to a table), ``table`` (the votes 
 codes stand for), ``readers`` (formats of files), ``frames`` (frames of any library), ``encode`` and ``lookup`` (values
 to codes, and when two values are the same), ``layout`` (rows to votes grouped by task), ``groups`` and ``facts`` (what
 is known about tasks besides the votes), ``account`` and ``lookalikes`` (what users should know about the rows),
-``style`` and ``value_names`` (results on the way out), ``simulate`` (crowds whose truth is known).
+``style`` (results on the way out), ``simulate`` (crowds whose truth is known).
 """
 
 from faircrowd.votes.account import VotesReport

@@ -7,8 +7,7 @@ from typing import Any
 
 from faircrowd._checks import few
 from faircrowd.votes.account import VotesReport
-from faircrowd.votes.value_names import value_name
-from faircrowd.votes.vocabulary import Vocabulary
+from faircrowd.votes.vocabulary import Vocabulary, value_name
 
 __all__ = ["alike_line", "looks", "notes_on"]
 

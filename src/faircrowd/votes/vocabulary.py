@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from faircrowd.votes.lookup import comparable, integer_lookup, python_lookup
 
-__all__ = ["Codes", "Column", "Vocabulary", "as_objects", "distinct_names"]
+__all__ = ["Codes", "Column", "Vocabulary", "as_objects", "distinct_names", "value_name"]
 
 Codes: TypeAlias = NDArray[np.int32]
 """Positions in a vocabulary; -1 stands for a missing or unknown value."""
@@ -98,6 +98,17 @@ class Vocabulary:
         found = pc.index_in(pair[1], value_set=pair[0], skip_nulls=True)
         return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int32)
 
+    @property
+    def names(self) -> list[str]:
+        """The values as texts that serve as names in reports and files: no two are the same.
+
+        Examples
+        --------
+        >>> Vocabulary.of([1, "1", ("left", "open")]).names
+        ['1', "'1'", 'left & open']
+        """
+        return distinct_names(self.to_list(), text=value_name)
+
     def __repr__(self) -> str:
         head = ", ".join(map(repr, self.some(range(min(4, len(self))))))
         return f"Vocabulary({len(self)}: {head}{', …' if len(self) > 4 else ''})"
@@ -131,3 +142,16 @@ def distinct_names(
         used.add(candidate)
         names.append(candidate)
     return names
+
+
+def value_name(value: object) -> str:
+    """Return a class or a group as text; the parts of an intersection are joined.
+
+    Examples
+    --------
+    >>> value_name(("left", "open"))
+    'left & open'
+    """
+    if isinstance(value, tuple):
+        return " & ".join(map(value_name, value))
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)

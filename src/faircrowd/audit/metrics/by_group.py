@@ -11,7 +11,6 @@ from faircrowd.audit.metrics.group_rates import divide
 from faircrowd.audit.metrics.sample import Sample, pair_codes, read_features, read_sample, tally, warn_of_order
 from faircrowd.votes.frames import frame_of, is_frame
 from faircrowd.votes.style import Style
-from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
 __all__ = ["by_group", "column_values", "style_of"]
@@ -92,7 +91,7 @@ def style_of(*given: object) -> Style:
 
 def column_values(vocabulary: Vocabulary, codes: NDArray[np.int64] | None = None) -> list[Any]:
     """Return values (at ``codes``) for a column: as given, or as text where they have no type in common."""
-    values = value_names(vocabulary) if vocabulary.is_mixed else vocabulary.to_list()
+    values = vocabulary.names if vocabulary.is_mixed else vocabulary.to_list()
     return values if codes is None else [values[code] for code in codes]
 
 
@@ -100,7 +99,7 @@ def _rates(sample: Sample, cell: Codes, n_cells: int) -> dict[str, Any]:
     mass = tally((cell, n_cells), (sample.label, len(sample.classes)), weights=sample.weights)
     rates = divide(mass, np.broadcast_to(mass.sum(axis=1, keepdims=True), mass.shape), np.nan)
     weight = {} if sample.weights is None else {"weight": mass.sum(axis=1)}
-    names = value_names(sample.classes)
+    names = sample.classes.names
     return {
         "count": np.bincount(cell, minlength=n_cells),
         **weight,
@@ -124,7 +123,7 @@ def _errors(sample: Sample, cell: Codes, n_cells: int, truth: Codes) -> dict[str
     true_rows, true_mass = rows.sum(axis=2), mass.sum(axis=2)
     if sample.positive is None:
         recall = divide(right, true_mass, np.nan)
-        for k, name in enumerate(value_names(sample.classes)):
+        for k, name in enumerate(sample.classes.names):
             columns |= {f"true_{name}": true_rows[:, k], f"recall_{name}": recall[:, k]}
         return columns
     one = np.arange(n_classes) == sample.positive

@@ -16,7 +16,7 @@ from faircrowd.audit.workers.worker_counts import groups_in, model_confusion
 from faircrowd.engines import votes_in_memory
 from faircrowd.errors import InputError, OptionError
 from faircrowd.exact.sums import on_grid
-from faircrowd.votes.value_names import value_name, value_names
+from faircrowd.votes.vocabulary import value_name
 
 __all__ = ["Pool", "read_pool"]
 
@@ -126,4 +126,4 @@ def _estimated(model: Aggregator) -> Pool:
     right = (hits + _PRIOR_VOTES * crowd) / (total + _PRIOR_VOTES)
     (ones,) = on_grid(posterior[:, 1], n_terms=votes.n_tasks)  # sums are the same in every order
     priors = np.bincount(group, ones, len(groups)) / np.bincount(group, minlength=len(groups))
-    return Pool(value_names(groups), right, False, np.clip(priors, 0.0, 1.0))
+    return Pool(groups.names, right, False, np.clip(priors, 0.0, 1.0))

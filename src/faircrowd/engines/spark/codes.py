@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from faircrowd.engines.spark.session import collected
 from faircrowd.votes.encode import encode
 from faircrowd.votes.groups import intersect
-from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def _values(vocabulary: Vocabulary) -> pa.Array:
             return pa.array(values)
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             pass
-    return pa.array(value_names(vocabulary))
+    return pa.array(vocabulary.names)
 
 
 def _small(frame: "DataFrame", table: pa.Table) -> "DataFrame":

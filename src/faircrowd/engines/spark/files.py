@@ -15,7 +15,6 @@ from faircrowd.engines.spark.task_rows import SparkRows
 from faircrowd.errors import FileError
 from faircrowd.votes.readers import READERS, Reader, find_reader, open_source
 from faircrowd.votes.readers.shared import MISSING, PLAIN_INTEGER, ending_of
-from faircrowd.votes.value_names import value_names
 from faircrowd.votes.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def label_table(rows: SparkRows, classes: Vocabulary, groups: Vocabulary | None)
     if groups is not None:
         frame = with_values(frame, "group", groups)
         order.append("group")
-    names = [f"posterior_{name}" for name in value_names(classes)]
+    names = [f"posterior_{name}" for name in classes.names]
     return frame.select(*order).toDF(*order[:4], *names, *order[4 + len(names) :])
 
 

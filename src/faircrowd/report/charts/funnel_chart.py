@@ -10,7 +10,6 @@ from faircrowd.audit.workers.worker_audit import LEANS, NO_SIGN, TOO_FEW, Worker
 from faircrowd.report.charts.page_chart import ChartFacts, PageChart, Specification
 from faircrowd.report.charts.vega_lite import COLOURS, layered_chart, quantity
 from faircrowd.report.safe_names import short
-from faircrowd.votes.value_names import value_names
 
 __all__ = ["FUNNEL", "funnel_chart"]
 
@@ -71,7 +70,7 @@ def _make(facts: ChartFacts) -> Specification | None:
 
 
 def _dots(audit: WorkerAudit) -> list[dict[str, Any]]:
-    judged, votes, names = audit.judged, audit.votes.sum(axis=1), value_names(audit.workers)
+    judged, votes, names = audit.judged, audit.votes.sum(axis=1), audit.workers.names
     known = np.flatnonzero(~np.isnan(judged.gap) & (votes > 0))
     known = known[np.lexsort((judged.gap[known], votes[known]))][:: max(-(-known.size // _MAX_DOTS), 1)]
     return [
