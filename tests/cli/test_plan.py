@@ -30,7 +30,7 @@ def test_assumed_skills(faircrowd: Run) -> None:
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith(
-        "10 votes a task bring the majority's gap within 0.02 of the truth's: 0.2146 against 0.2000"
+        "10 votes per task bring the majority's gap within 0.02 of the truth's: 0.2146 against 0.2000"
     )
     assert "10              0.2146    0.0146   0.5256" in lines
     assert lines[-4:] == [
@@ -72,7 +72,7 @@ def test_skills_from_votes(crowd: tuple[Path, Path], more: tuple[str, ...], fair
     given = ("plan", votes, "--tasks", tasks, "--group", "side", "--delta", "0.05", *more)
     code, out, err = faircrowd(*given)
     assert (code, err) == (0, "")
-    assert "votes a task bring" in out
+    assert "votes per task bring" in out
     assert "group left   right with probability 0." in out
     assert "a pool of 30 workers" in out
     assert ("and so is the truth" in out) == ("--gold" not in more)

@@ -28,7 +28,7 @@ EXACT: dict[str, Any] = {"float_precision": "round_trip"} if pd.__version__ < "3
 
 
 def crowd(folder: Path, n_classes: int = 2, n_groups: int = 2, seed: int = 3, votes: int = 5) -> tuple[Any, ...]:
-    """Write votes whose numbers a task differ; return the arguments that read them."""
+    """Write votes whose numbers per task differ; return the arguments that read them."""
     rng = np.random.default_rng(seed)
     shares = [np.roll([3, *[1] * (n_classes - 1)], a) / (n_classes + 2) for a in range(n_groups)]
     skills = [(0.4, 0.9)] * n_groups

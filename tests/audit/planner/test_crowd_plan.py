@@ -22,8 +22,8 @@ from faircrowd.audit.planner.worker_pool import Pool
         ),
         ({"a": [0.9, 0.2, 0.1], "b": [0.8, 0.8, 0.8]}, "majority", "in group a .* of 0.4, not above"),
         ([[[0.9, 0.4], [0.9, 0.8]]], "majority", "in group 0 .* of 0.4 where the truth is 1, not above"),
-        ({"a": 0.5, "b": 0.9}, "bayes", "in group a all votes are coins"),
-        ([[[0.9, 0.8], [0.7, 0.3]]], "bayes", "in group 1 all votes are coins"),
+        ({"a": 0.5, "b": 0.9}, "bayes", "in group a all votes are random guesses"),
+        ([[[0.9, 0.8], [0.7, 0.3]]], "bayes", "in group 1 all votes are random guesses"),
     ],
 )
 def test_never_with_this_crowd(skills: object, vote: str, sentence: str) -> None:
@@ -54,14 +54,14 @@ def test_a_pool_or_a_limit_that_ends_too_soon() -> None:
     assert pool.status == "not enough"
     assert str(pool).startswith("Not with these 3 workers on every task: the majority's gap is then off by 0.")
     limit = plan_crowd([0.52, 0.53], priors=ONES, delta=0.01)
-    assert str(limit).startswith("Not with 201 votes a task: the majority's gap is then off by 0.")
+    assert str(limit).startswith("Not with 201 votes per task: the majority's gap is then off by 0.")
     assert plan_crowd([0.52, 0.53], priors=ONES, delta=0.01, most=5001).votes > 201
     bound = plan_crowd([[0.6, 0.65], [0.7, 0.6]], priors=ONES, delta=0.01, vote="bayes")
     assert "is then off by up to 0." in str(bound)
     ends_even = plan_crowd([[0.8, 0.7]] * 5, priors=[0.6, 0.4], delta=0.02)
     assert (ends_even.votes, ends_even.fewest) == (None, 4)
     assert str(ends_even).endswith("4 votes would do, but not every larger number.")
-    assert str(plan_crowd([1.0, 1.0], priors=ONES, delta=0)).startswith("1 vote a task brings")
+    assert str(plan_crowd([1.0, 1.0], priors=ONES, delta=0)).startswith("1 vote per task brings")
 
 
 CURVE = PlanCurve(
@@ -101,30 +101,30 @@ NOT_ENOUGH = {"status": "not enough", "votes": None, "fewest": None}
     [
         (
             {},
-            "3 votes a task bring the majority's gap within 0.02 of the truth's: 0.2200 against 0.2000, and more keep "
-            "it there (exact, up to 3).",
-        ),
-        (
-            {"votes": 1, "fewest": 1, "vote": "bayes"},
-            "1 vote a task brings the Bayesian vote's gap within 0.02 of the truth's: 0.3500 against 0.2000, and more "
+            "3 votes per task bring the majority's gap within 0.02 of the truth's: 0.2200 against 0.2000, and more "
             "keep it there (exact, up to 3).",
         ),
         (
+            {"votes": 1, "fewest": 1, "vote": "bayes"},
+            "1 vote per task brings the Bayesian vote's gap within 0.02 of the truth's: 0.3500 against 0.2000, and "
+            "more keep it there (exact, up to 3).",
+        ),
+        (
             {"fewest": 1},
-            "3 votes a task bring the majority's gap within 0.02 of the truth's: 0.2200 against 0.2000, and more keep "
-            "it there (exact, up to 3). 1 vote would do, but not every larger number.",
+            "3 votes per task bring the majority's gap within 0.02 of the truth's: 0.2200 against 0.2000, and more "
+            "keep it there (exact, up to 3). 1 vote would do, but not every larger number.",
         ),
         (
             {"votes": 2, "fewest": 1, "method": "bound"},
-            "2 votes a task bring the majority's gap within 0.02 of the truth's: off by at most 0.2500 (a bound; fewer "
-            "may be enough).",
+            "2 votes per task bring the majority's gap within 0.02 of the truth's: off by at most 0.2500 (a bound; "
+            "fewer may be enough).",
         ),
         (NEVER, "Never, with this crowd: they are wrong; the gaps come close all the same."),
         ({**NEVER, "delta": 0.019}, "Never, with this crowd: they are wrong."),
         ({**NEVER, "method": "bound"}, "Never, with this crowd: they are wrong."),
         (
             NOT_ENOUGH,
-            "Not with 3 votes a task: the majority's gap is then off by 0.0200, not within 0.02 of the truth's.",
+            "Not with 3 votes per task: the majority's gap is then off by 0.0200, not within 0.02 of the truth's.",
         ),
         (
             {**NOT_ENOUGH, "workers": 3, "fewest": 2},
@@ -133,7 +133,8 @@ NOT_ENOUGH = {"status": "not enough", "votes": None, "fewest": None}
         ),
         (
             {**NOT_ENOUGH, "workers": 4, "method": "bound"},
-            "Not with 3 votes a task: the majority's gap is then off by up to 0.1250, not within 0.02 of the truth's.",
+            "Not with 3 votes per task: the majority's gap is then off by up to 0.1250, not within 0.02 of the "
+            "truth's.",
         ),
     ],
 )
@@ -176,7 +177,7 @@ def test_obstacles() -> None:
     fine = [[0.9, 0.6], [0.7, 0.8]]
     assert _obstacle(pool([fine]), "majority") is None
     assert _obstacle(pool([fine]), "bayes") is None
-    words = "so the majority does not come to the truth, however many vote"
+    words = "so the majority does not come close to the truth, however many vote"
     half = [[0.9, 0.6], [0.5, 0.5]]
     assert _obstacle(pool([half]), "majority") == (
         f"in group b workers are right with a mean probability of 0.5, not above 1/2, {words}"
@@ -185,7 +186,7 @@ def test_obstacles() -> None:
         f"in group a workers are right with a mean probability of 0.425 where the truth is 1, not above 1/2, {words}"
     )
     assert _obstacle(pool([[[0.9, 0.1], [0.7, 0.8]]], [0.0, 0.4]), "majority") is None  # group a has no ones
-    coins = "all votes are coins, which tell nothing of the truth"
+    coins = "all votes are random guesses, which say nothing about the truth"
     assert _obstacle(pool([half]), "bayes") == f"in group b {coins}"
     # The votes in group a do not depend on the truth.
     assert _obstacle(pool([[[0.75, 0.25], [0.7, 0.8]]]), "bayes") == f"in group a {coins}"

@@ -120,4 +120,4 @@ def test_votes_that_were_drawn_have_the_planned_gap() -> None:
         gap = label[group == 0].mean() - label[group == 1].mean()
         assert gap == pytest.approx(plan.curve.gap[votes - 1], abs=0.01)
     assert plan.curve.distance[plan.votes - 1] <= 0.02
-    assert str(plan).startswith(f"{plan.votes} votes a task bring the majority's gap within 0.02 of the truth's: 0.")
+    assert str(plan).startswith(f"{plan.votes} votes per task bring the majority's gap within 0.02 of the truth's: 0.")

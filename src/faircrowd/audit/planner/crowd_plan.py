@@ -77,14 +77,14 @@ class CrowdPlan:
             return f"Never, with this crowd: {self.obstacle}{'; the gaps come close all the same' if close else ''}."
         fewer = "" if self.fewest == self.votes else f" {_count(self.fewest)} would do, but not every larger number."
         if self.votes is not None:
-            sentence = f"{_count(self.votes)} a task bring{'s' if self.votes == 1 else ''} {gap} {near}"
+            sentence = f"{_count(self.votes)} per task bring{'s' if self.votes == 1 else ''} {gap} {near}"
             if not exact:
                 bound = self.curve.bound[self.votes - 1]
                 return f"{sentence}: off by at most {bound:.4f} (a bound; fewer may be enough)."
             reached = f"{self.curve.gap[self.votes - 1]:.4f} against {self.truth_gap:.4f}"
             return f"{sentence}: {reached}, and more keep it there (exact, up to {last:,}).{fewer}"
         off = f"{self.curve.distance[-1]:.4f}" if exact else f"up to {self.curve.bound[-1]:.4f}"
-        crowd = f"these {last:,} workers on every task" if last == self.workers else f"{_count(last)} a task"
+        crowd = f"these {last:,} workers on every task" if last == self.workers else f"{_count(last)} per task"
         return f"Not with {crowd}: {gap} is then off by {off}, not {near}.{fewer}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,11 +136,11 @@ def plan_crowd(
     >>> plan.votes, plan.method
     (10, 'exact')
     >>> print(plan)
-    10 votes a task bring the majority's gap within 0.02 of the truth's: 0.2146 against 0.2000, and more keep it \
+    10 votes per task bring the majority's gap within 0.02 of the truth's: 0.2146 against 0.2000, and more keep it \
 there (exact, up to 201). 4 votes would do, but not every larger number.
     >>> print(plan_crowd({"men": 0.8, "women": 0.45}, priors=ones, delta=0.02))
     Never, with this crowd: in group women workers are right with a mean probability of 0.45, not above 1/2, so the \
-majority does not come to the truth, however many vote.
+majority does not come close to the truth, however many vote.
     """
     delta = check_number("delta", delta, low=0, high=1)
     check_choice("vote", vote, VOTES)
@@ -178,13 +178,13 @@ def _obstacle(pool: Pool, vote: str) -> str | None:
     if vote == "bayes":
         informative = np.abs(pool.right.sum(axis=2) - 1).max(axis=0) > _ROUNDING  # somebody's votes depend on the truth
         for a in np.flatnonzero(~informative & (pool.shares > 0).all(axis=1)):
-            return f"in group {pool.groups[a]} all votes are coins, which tell nothing of the truth"
+            return f"in group {pool.groups[a]} all votes are random guesses, which say nothing about the truth"
         return None
     for a, y in np.argwhere((mean <= 0.5 + _ROUNDING) & (pool.shares > 0)):
         where = "" if math.isclose(*mean[a]) else f" where the truth is {y}"
         return (
             f"in group {pool.groups[a]} workers are right with a mean probability of {mean[a, y]:.3g}{where}, "
-            "not above 1/2, so the majority does not come to the truth, however many vote"
+            "not above 1/2, so the majority does not come close to the truth, however many vote"
         )
     return None
 
