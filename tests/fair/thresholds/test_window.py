@@ -85,7 +85,7 @@ def test_a_window_has_the_solution_of_all_tasks(
         problem = problem_of(problem.posterior[:, 1], 1 - problem.group)
     own = unconstrained_totals(problem, COST, by_cost=False)
     few = patch.object(window, "_SMALL_WINDOW", 10)
-    with patch("faircrowd.fair.tasks.problem._MOST_SORTED", 10**9 if sorts else 0), few:
+    with patch("faircrowd.fair.tasks.problem._MAX_SORTED_TASKS", 10**9 if sorts else 0), few:
         found = solve_in_window(problem, COST, own, 0.05, deterministic=deterministic)
     relaxed, counts = solved_by_sorting(problem, own, 0.05)
     assert (found.relaxed.n_certain, found.relaxed.n_tied) == (relaxed.n_certain, relaxed.n_tied)
@@ -121,7 +121,7 @@ def test_windows_are_widened_to_all_tasks_before_giving_up(sorts: bool) -> None:
     with (
         patch.object(window, "_solve_runs", never),
         patch.object(window, "_SMALL_WINDOW", 10),
-        patch("faircrowd.fair.tasks.problem._MOST_SORTED", 10**9 * sorts),
+        patch("faircrowd.fair.tasks.problem._MAX_SORTED_TASKS", 10**9 * sorts),
         pytest.raises(FaircrowdError, match="No thresholds were found; this should not happen"),
     ):
         solve_in_window(problem, COST, own, 0.1, deterministic=True)
