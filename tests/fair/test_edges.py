@@ -440,7 +440,7 @@ BAD: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "epsilon bool": (GOOD, "aabb", {"epsilon": True}, "epsilon must be a number from 0 to 1"),
     "no group of a task": (GOOD, ["a", "b", None, "b"], {}, "1 of 4 tasks have no group"),
     "a NaN group": (GOOD, np.array([0, 1, np.nan, 1]), {}, "1 of 4 tasks have no group"),
-    "no groups at all": (GOOD, None, {}, "roups"),
+    "no groups at all": (GOOD, None, {}, "group of each task is needed"),
     "a row of zeros": ([[0.5, 0.5], [0.0, 0.0]], "ab", {}, "sums to 0, not to 1"),
     "a row of infinity": ([[0.5, 0.5], [np.inf, 0.0]], "ab", {}, "task 1"),
     "no rows": (np.empty((0, 2)), "", {}, "at least one task"),
