@@ -128,7 +128,8 @@ def test_bad_options(tmp_path: Path, faircrowd: Run) -> None:
         reproduce(["figure-9"], tmp_path)
     code, _, err = faircrowd("reproduce", "synthetic", "--data", tmp_path / "none", "--out", tmp_path)
     assert code == 2
-    assert "is no folder" in err
+    assert "--data" in err
+    assert "is not a folder" in err
     code, _, err = faircrowd("reproduce", "jigsaw", "--data", tmp_path, "--out", tmp_path / "o", "--seeds", "1")
     assert code == 2
     assert "put" in err

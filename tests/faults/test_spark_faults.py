@@ -128,7 +128,7 @@ def test_what_cannot_be_an_output(place: Place, java: None, faircrowd: Command) 
     given = place.folder / "labels.parquet"
     shutil.copy(place.folder / "votes.parquet", given)
     for out, message in (
-        ("s3://bucket/run", "--out s3:/bucket/run is on no disk of this machine"),
+        ("s3://bucket/run", "s3:/bucket/run is not on a disk of this machine"),
         (place.folder, "would overwrite the input"),
         (given, "labels.parquet is a file; name a folder"),
     ):

@@ -30,7 +30,7 @@ def reproduce(
     from faircrowd.experiments.experiment_data import load_material
 
     if data is not None and not data.is_dir():
-        raise OptionError(f"data={data} is not a folder.")
+        raise OptionError(f"--data {data} is not a folder.")
     console = Console(as_json)
     chosen = list(EXPERIMENTS) if "all" in experiments else experiments
     if "all" in experiments:

@@ -69,7 +69,7 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
         A folder that the executors share with this machine.
     """
     if re.match(r"[A-Za-z][\w+.-]+:/", str(out)):
-        raise OptionError(f"{out} is on no disk of this machine; name a folder that the executors share with it.")
+        raise OptionError(f"{out} is not on a disk of this machine; name a folder that the executors share with it.")
     check_choice("method", options.model.method, tuple(name for name, kind in AGGREGATORS.items() if kind.in_spark))
     check_choice("on_duplicate", options.read.on_duplicate, ("last", "first", "all", "error"))
     options.check()
