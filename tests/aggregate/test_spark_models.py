@@ -163,3 +163,14 @@ def test_what_is_not_available_in_spark_is_refused(frame: Any, new: SparkVotes) 
         MajorityVote().fit(VOTES[VOTES["label"] == 0]).predict(new)
     with pytest.raises(InputError, match="give sensitive_features"):
         DawidSkene(by_group=True).fit(frame)
+
+
+@pytest.mark.parametrize("model", [ZeroBasedSkill(), GoldMajorityVote()], ids=lambda model: type(model).__name__)
+def test_weights_learned_in_memory_label_votes_in_spark(new: SparkVotes, model: Any) -> None:
+    model.fit(VOTES, *((CROWD.gold,) if isinstance(model, GoldMajorityVote) else ()))
+    assert by_task(model.predict(new)) == model.predict(NEW).to_dict()
+
+
+def test_what_was_learned_by_glad_stays_in_memory(new: SparkVotes) -> None:
+    with pytest.raises(OptionError, match="GLAD does not run in Spark"):
+        GLAD(n_iter=2, tol=1e9).fit(VOTES).predict(new)

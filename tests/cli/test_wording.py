@@ -48,7 +48,9 @@ def test_how_parameters_are_spelled(text: str, parameters: list[str], expected: 
 def test_no_message_of_the_library_speaks_of_options() -> None:
     spoken_of = re.compile(r"(?<![\w-])--[a-z]")
     for path in SOURCE.rglob("*.py"):
-        if path.relative_to(SOURCE).parts[0] == "cli" or path == SOURCE / "runs" / "repeat.py":  # builds a command
+        if (
+            path.relative_to(SOURCE).parts[0] == "cli" or path == SOURCE / "runs" / "how_to_repeat.py"
+        ):  # builds a command
             continue
         text = re.sub(r'(?s)""".*?"""', "", path.read_text(encoding="utf-8"))  # docstrings may show a command
         assert not spoken_of.search(text), f"{path}: {spoken_of.search(text)}"

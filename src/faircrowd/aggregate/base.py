@@ -89,7 +89,7 @@ class Aggregator(Parameters, ABC):
             :class:`~faircrowd.aggregate.posterior.SparkPosterior`, which has Spark frames.
         """
         fitted = self.votes_
-        new = self._read(data, sensitive_features)
+        new = self._read_for(self._predicts_in_spark, data, sensitive_features)
         if self._needs_groups and new.groups is None:
             raise InputError("This model learned by group; give sensitive_features for the new tasks.")
         return self._predict(by_classes(new, fitted))
@@ -156,11 +156,28 @@ class Aggregator(Parameters, ABC):
                 check_choice(name, getattr(self, name), (False, True))
         self._votes = self._posterior = None
 
+    @property
+    def _fits_in_spark(self) -> bool:
+        return any(kind.in_spark for base in type(self).__mro__ if (kind := kind_of(base)))
+
+    @property
+    def _predicts_in_spark(self) -> bool:
+        return self._fits_in_spark
+
     def _read(
         self, data: VotesLike, sensitive_features: ByTask | None = None, true_labels: ByTask | None = None
     ) -> Votes:
-        """Read votes; those in Spark only if the registry says that the model runs there."""
-        if in_spark(data) and not any(kind.in_spark for base in type(self).__mro__ if (kind := kind_of(base))):
+        """Read votes to learn from; those in Spark only if the registry says that the model runs there."""
+        return self._read_for(self._fits_in_spark, data, sensitive_features, true_labels)
+
+    def _read_for(
+        self,
+        runs_in_spark: bool,
+        data: VotesLike,
+        sensitive_features: ByTask | None = None,
+        true_labels: ByTask | None = None,
+    ) -> Votes:
+        if in_spark(data) and not runs_in_spark:
             able = [kind.class_name for kind in AGGREGATORS.values() if kind.in_spark]
             raise OptionError(f"{type(self).__name__} does not run in Spark; {', '.join(able[:-1])} and {able[-1]} do.")
         return votes_of(data, sensitive_features, true_labels)

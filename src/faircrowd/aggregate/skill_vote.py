@@ -23,6 +23,11 @@ class _SkillVote(Aggregator):
     _skills: NDArray[np.float64]
 
     @property
+    def _predicts_in_spark(self) -> bool:
+        """A weight per worker is all that prediction needs, also where a model is fitted in memory only."""
+        return True
+
+    @property
     def skills_(self) -> Any:
         """The weight of each worker: a Series named ``skill`` indexed by worker."""
         votes = self.votes_

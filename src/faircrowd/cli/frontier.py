@@ -83,7 +83,7 @@ def frontier(
         console.line(f"The whole frontier, exact: {traced.gap.size:,} points and the straight lines between them.")
     else:
         console.line(
-            f"{traced.gap.size:,} points and straight lines between them; certified: nowhere are labels better "
-            f"by more than {traced.optimality_gap:.1g}."
+            f"{traced.gap.size:,} points and straight lines between them; certified: at none of these points are "
+            f"labels better by more than {traced.optimality_gap:.1g}."
         )
     console.line(f"wrote {out}/{', '.join(_FILES)}")

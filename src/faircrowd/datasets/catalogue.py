@@ -132,7 +132,7 @@ _SETS = (
     About(
         name="synthetic",
         description=(
-            "The paper's synthetic crowd, drawn anew: 2,000 tasks, 100 workers, 5 votes per task; workers are better "
+            "The paper's synthetic crowd, newly drawn: 2,000 tasks, 100 workers, 5 votes per task; workers are better "
             "at tasks of group 1, and label 1 is more common there."
         ),
         licence="Apache 2.0, as this package",

@@ -47,6 +47,8 @@ class FitInputs:
         The columns of votes given as a frame.
     tasks, sensitive_features, true_labels, read_options
         As given to ``fit``.
+    more : mapping of str to object
+        Other arguments of the aggregator's ``fit``, such as ``initial_error``.
     """
 
     votes: Path | None = None
@@ -55,6 +57,7 @@ class FitInputs:
     sensitive_features: ByTask | None = None
     true_labels: ByTask | None = None
     read_options: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -150,7 +153,8 @@ class FairCrowd(Parameters):
         )
         self._result = solve_problem(problem, **self._asked)
         gold = _known_labels(self.estimator_, args, kwargs)
-        self._inputs = _inputs(data, tasks, sensitive_features, gold, given)
+        more = _other_arguments(args if gold is None else args[1:], kwargs)
+        self._inputs = _inputs(data, tasks, sensitive_features, gold, given, more)
         return self
 
     def fit_predict(
@@ -379,16 +383,24 @@ def _known_labels(estimator: object, args: tuple[Any, ...], kwargs: Mapping[str,
     return args[0] if args else kwargs.get("true_labels")
 
 
+def _other_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, object]:
+    """Return the arguments of an aggregator's ``fit`` that results depend on, besides known labels."""
+    named = {name: value for name, value in kwargs.items() if name not in ("true_labels", "checkpoint", "on_round")}
+    given = {**{f"argument {n}": value for n, value in enumerate(args, 1)}, **named}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def _inputs(
     data: VotesLike,
     tasks: TableLike | None,
     sensitive_features: ByTask | None,
     true_labels: ByTask | None,
     read_options: Mapping[str, str],
+    more: Mapping[str, object],
 ) -> FitInputs:
     votes = Path(data) if isinstance(data, str | os.PathLike) else None
     columns = tuple(map(str, names_of(data))) if votes is None and not in_spark(data) and is_frame(data) else ()
-    return FitInputs(votes, columns, tasks, sensitive_features, true_labels, read_options)
+    return FitInputs(votes, columns, tasks, sensitive_features, true_labels, read_options, more)
 
 
 def _votes(

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.crowd_audit import CrowdAudit
+from faircrowd.fair.gap import within
 from faircrowd.fair.make import FairResult
 from faircrowd.report.charts import ChartFacts, draw
 from faircrowd.report.safe_names import short
@@ -95,7 +96,7 @@ def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
             f"The labels of {summary.method} have a gap of {c.gap_before:.3f} between groups{where}. "
             "No epsilon was asked for; the slider shows what a smaller gap would cost."
         )
-    if c.changed == 0 and c.gap <= c.epsilon:
+    if c.changed == 0 and within(c.gap, c.epsilon):
         return (
             f"The labels of {summary.method} already keep the gap between groups within {c.epsilon:g} "
             f"(it is {c.gap:.3f}); no label was changed."

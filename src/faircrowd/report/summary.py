@@ -14,7 +14,7 @@ from faircrowd.aggregate.weighted_votes import agreement
 from faircrowd.audit.workers.worker_counts import label_counts
 from faircrowd.engines import LocalEngine
 from faircrowd.fair.certificate import Certificate
-from faircrowd.fair.gap import gap_of
+from faircrowd.fair.gap import gap_of, within
 from faircrowd.fair.margin import Margin
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
@@ -200,7 +200,7 @@ def summarise(
 def fair_lines(certificate: Certificate) -> list[tuple[str, str]]:
     """Return what fair labels reached and what they cost, as pairs of a heading and a text."""
     c = certificate
-    if c.changed == 0 and c.gap <= c.epsilon:
+    if c.changed == 0 and within(c.gap, c.epsilon):
         found = f"the gap was {c.gap_before:.3f}, within epsilon {c.epsilon:g}; no label was changed"
     else:
         cost = c.expected_accuracy_before - c.expected_accuracy

@@ -156,7 +156,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:
-        raise FileError(f"{path} is no rule of faircrowd: it is not text.") from None
+        raise FileError(f"{path} is not a rule of faircrowd: it is not text.") from None
 
 
 def _columns_of(folder: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """How to do a run again: the command, or the line of Python, that the page shows."""
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from faircrowd.aggregate.registry import kind_named
 from faircrowd.runs.options import READING, FairOptions, ModelOptions, ReadOptions, RunOptions
@@ -12,8 +12,13 @@ _ON_COMMAND_LINE = ("by_group", "ties", "n_iter", "tol")
 """Parameters of aggregators that the command line can set."""
 
 
-def how_to_repeat(options: RunOptions, out: str = "reproduced") -> str:
+def how_to_repeat(options: RunOptions, out: str = "reproduced", in_memory: Collection[str] = ()) -> str:
     """Return how to do the run again: a command, or where there is none for it, a line of Python.
+
+    Parameters
+    ----------
+    in_memory : collection of str
+        The inputs that did not come from files, by role.
 
     Examples
     --------
@@ -25,8 +30,9 @@ def how_to_repeat(options: RunOptions, out: str = "reproduced") -> str:
     """
     chosen = _not_default(options.model)
     is_plain = options.read.format is None and (options.fair is None or isinstance(options.fair.objective, str))
+    is_plain = is_plain and not set(in_memory) - {"truth"}
     if options.read.votes is None or not is_plain or not set(chosen) <= set(_ON_COMMAND_LINE):
-        return _in_python(options, chosen, out)
+        return _in_python(options, chosen, out, in_memory)
     read = options.read
     given: list[tuple[str, object, object]] = [
         ("tasks", read.tasks, None),
@@ -44,12 +50,14 @@ def how_to_repeat(options: RunOptions, out: str = "reproduced") -> str:
     return shlex.join([*words, *_as_arguments(given), "--out", out])
 
 
-def _in_python(options: RunOptions, chosen: Mapping[str, object], out: str) -> str:
+def _in_python(options: RunOptions, chosen: Mapping[str, object], out: str, in_memory: Collection[str]) -> str:
     read = options.read
     groups = repr(list(read.group) if len(read.group) > 1 else read.group[0]) if read.group else "groups"
     votes = "votes" if read.votes is None else repr(str(read.votes))
-    more = "" if read.tasks is None else f", tasks={str(read.tasks)!r}"
-    more += "" if options.learned is None else f", true_labels={options.learned!r}"
+    named = read.group and "sensitive_features" in in_memory  # columns of a frame
+    more = ", tasks=tasks" if named else "" if read.tasks is None else f", tasks={str(read.tasks)!r}"
+    if options.learned is not None or "true_labels" in in_memory:
+        more += f", true_labels={'gold' if options.learned is None else repr(options.learned)}"
     reading = {name: value for name, value in read.columns.items() if value != _default(name)}
     more += f", read_options={reading!r}" if reading else ""
     model = f"{kind_named(options.model.method).class_name}({_as_call(chosen)})"

@@ -203,6 +203,8 @@ class RunOptions:
     audit : AuditOptions or None
         For the command ``audit``; None for ``aggregate``.
     engine : EngineOptions
+    gold_in_memory : bool
+        Whether the model learned from known labels that are no column of a file.
     """
 
     read: ReadOptions
@@ -210,6 +212,7 @@ class RunOptions:
     fair: FairOptions | None = None
     audit: AuditOptions | None = None
     engine: EngineOptions = EngineOptions()
+    gold_in_memory: bool = False
 
     @property
     def command(self) -> str:
@@ -221,6 +224,8 @@ class RunOptions:
         """The column of known labels that the model learns from, if any."""
         from faircrowd.aggregate.registry import kind_named
 
+        if self.gold_in_memory:
+            return None
         needs = kind_named(self.model.method).gold == "required"
         return self.read.gold or (self.read.truth if needs else None)
 
@@ -316,7 +321,9 @@ class RunOptions:
 
 
 def _as_plain(value: object) -> object:
-    """Return a parameter as JSON can hold it: infinity, and what is no plain value, as text."""
+    """Return a parameter as JSON can hold it: infinity, and what is not a plain value, as text."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a number of NumPy
+        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value if isinstance(value, bool | int | float | str | None) else f"a {type(value).__name__}"

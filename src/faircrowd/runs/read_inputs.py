@@ -86,10 +86,10 @@ def read_inputs(options: RunOptions, engine: EngineOptions) -> ReadInputs:
     notes: list[str] = []
     found: dict[str, Facts] = {}
     for name in (read.truth, options.learned):
-        if name is not None and name not in found:
+        if name and name not in found:
             found[name] = read_facts(read.tasks, name, **read.facts)
             notes += check_truth(table, found[name], f"column {name!r} of {read.tasks}", str(read.votes))
-    truth, gold = (None if name is None else found[name] for name in (read.truth, options.learned))
+    truth, gold = (found[name] if name else None for name in (read.truth, options.learned))
     return ReadInputs(table, truth, gold, tuple(notes))
 
 

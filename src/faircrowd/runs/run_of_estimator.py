@@ -57,6 +57,7 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
             int(fair.random_state),
             None if fair.confidence is None else float(fair.confidence),
         ),
+        gold_in_memory=given.true_labels is not None and not isinstance(given.true_labels, str),
     )
     found, notes = None, list[str]()
     if truth is not None:
@@ -103,8 +104,11 @@ def _in_memory(
     """Describe the inputs that were not files: rows, columns, and a SHA-256 of what was read of them."""
     votes, found = votes_in_memory(model.votes_), {}
     if given.votes is None:
-        arrays = (votes.offsets, votes.worker, votes.label)
-        content = _hash((votes.tasks, votes.workers, votes.classes), arrays)
+        lists = [votes.tasks, votes.workers, votes.classes]
+        arrays: list[NDArray[Any]] = [votes.offsets, votes.worker, votes.label]
+        if given.sensitive_features is None and votes.groups is not None and votes.group is not None:
+            arrays, lists = [*arrays, votes.group], [*lists, votes.groups]
+        content = _hash(lists, arrays)
         columns = list(given.columns) or ["task", "worker", "label"]
         found["votes"] = {"in_memory": True, "rows": votes.report.rows_read, "columns": columns, "sha256": content}
     is_file = given.tasks is None or isinstance(given.tasks, str | os.PathLike)
@@ -125,7 +129,15 @@ def _in_memory(
             "columns": columns,
             "sha256": _hash(vocabularies, [codes]),
         }
+    parameters = {name: value for name, value in model.get_params().items() if not _is_plain(value)}
+    for role, value in {**parameters, **given.more}.items():
+        digest = hashlib.sha256(repr(list(np.asarray(value).ravel())).encode()).hexdigest()
+        found[role] = {"in_memory": True, "rows": int(np.size(value)), "columns": [], "sha256": digest}
     return found
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, bool | int | float | str | np.generic)
 
 
 def _columns(value: Any) -> list[Any]:

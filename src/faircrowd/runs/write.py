@@ -75,7 +75,8 @@ def write_run(
 ) -> Written:
     """Write the files of a run into a folder, and its charts into another."""
     files = RUN_FILES if run.options.audit is None else AUDIT_FILES
-    check_out(out, (*files, SPARK_LABELS), run.options.files.values())
+    replaced = files if run.options.audit is not None else (*files, SPARK_LABELS)
+    check_out(out, replaced, run.options.files.values())
     prepare(run, report=report or charts is not None, progress=progress)
     with progress.waiting(f"writing {out}"), OutputFolder(out) as folder:
         if run.options.audit is None:
@@ -175,7 +176,7 @@ def page_of(run: "Run", proof: Mapping[str, Any]) -> str:
         "method": summary.method,
         "rounds": rounds,
         "notes": [line[0].upper() + line[1:] for line in (*run.votes.notes(), *summary.notes())],
-        "command": how_to_repeat(run.options),
+        "command": how_to_repeat(run.options, in_memory=run.in_memory),
         "versions": [*((name, value) for name, value in versions if value), *hashes],
     }
     return render_page(run.story, facts)
@@ -183,6 +184,7 @@ def page_of(run: "Run", proof: Mapping[str, Any]) -> str:
 
 def write_page(run: "Run", path: Path) -> None:
     """Write the page of a run alone."""
+    check_out(path.parent, (path.name,), run.options.files.values())
     page = page_of(run, evidence_of(run))
     with OutputFolder(path.parent) as folder:
         folder.write_text(path.name, page)

@@ -18,5 +18,5 @@ def written_folders() -> list[Path]:
 
 
 def forget_written() -> None:
-    """Start anew, as for another command in the same process."""
+    """Forget all folders, as before another command in the same process."""
     _folders.clear()

@@ -20,7 +20,7 @@ from faircrowd.fair.tolerances import WHOLE_COUNT
 __all__ = ["round_counts"]
 
 _WIDTHS = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1, np.inf)
-"""Atoms whose best labels are this near to each other may be moved: as few as will do."""
+"""Atoms whose best labels are this near to each other may be moved; the first width that is enough is used."""
 
 _EXCESS_COST = 1e3
 """More than any loss of value: the gap exceeds epsilon only where it must."""

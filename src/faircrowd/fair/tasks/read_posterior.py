@@ -44,7 +44,7 @@ class RowNumbers(Vocabulary):
 
     @property
     def values(self) -> Any:
-        """The numbers as Arrow; made anew at each call, so that nothing holds them."""
+        """The numbers as Arrow; created at each call, so that nothing holds them."""
         return pa.array(np.arange(len(self)))
 
     @property
