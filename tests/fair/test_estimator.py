@@ -11,8 +11,8 @@ import pytest
 
 from faircrowd import DawidSkene, FairCrowd, MajorityVote, make_fair, read_votes, simulate_crowd
 from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
-from faircrowd.fair.estimator import from_posterior
 from faircrowd.fair.make import solve_problem
+from faircrowd.fair.tasks.from_votes import from_posterior
 from faircrowd.fair.tasks.read_posterior import read_posterior
 
 CROWD = simulate_crowd(60, 8, random_state=3)

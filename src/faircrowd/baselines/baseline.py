@@ -11,8 +11,8 @@ from faircrowd._checks import check_number, few
 from faircrowd._params import Parameters
 from faircrowd._types import ByTask, TableLike
 from faircrowd.errors import InputError, NotFittedError
-from faircrowd.fair.estimator import fit_problem
 from faircrowd.fair.gap import gap_of
+from faircrowd.fair.tasks.from_votes import fit_problem
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.vocabulary import Codes

@@ -12,7 +12,7 @@ from faircrowd.baselines.baseline import Baseline, VotesOrPosterior, check_two
 from faircrowd.baselines.smoothed_steps import SIGNS, search_tie_weights, soft_prices, spread_by_rank, spread_by_value
 from faircrowd.errors import InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
-from faircrowd.fair.estimator import new_problem
+from faircrowd.fair.tasks.from_votes import new_problem
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes.vocabulary import Codes
 

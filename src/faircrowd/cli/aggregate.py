@@ -70,7 +70,17 @@ def aggregate(
     if engine == "spark" and (given := [name for name, value in local.items() if value]):
         raise OptionError(f"{given[0]} is not for engine='spark'; leave it out.", parameter=given[0])
     read = ReadOptions(
-        votes, tasks, tuple(group or ()), truth, gold, task, worker, label, delimiter, on_duplicate, on_missing
+        votes,
+        tasks,
+        tuple(group or ()),
+        truth=truth,
+        gold=gold,
+        task=task,
+        worker=worker,
+        label=label,
+        delimiter=delimiter,
+        on_duplicate=on_duplicate,
+        on_missing=on_missing,
     )
     fair = FairOptions(1.0 if epsilon is None else epsilon, objective, decision, strict, random_state, confidence)
     fair.check()

@@ -36,7 +36,15 @@ def apply(
     from faircrowd.runs.apply_rule import apply_saved_rule
 
     read = ReadOptions(
-        votes, tasks, tuple(group or ()), None, None, task, worker, label, delimiter, on_duplicate, on_missing
+        votes,
+        tasks,
+        tuple(group or ()),
+        task=task,
+        worker=worker,
+        label=label,
+        delimiter=delimiter,
+        on_duplicate=on_duplicate,
+        on_missing=on_missing,
     )
     console = Console(as_json)
     applied = apply_saved_rule(rule, read, out, unknown=unknown, progress=console)

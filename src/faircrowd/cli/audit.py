@@ -47,7 +47,17 @@ def audit(
     from faircrowd.runs.write import AUDIT_FILES, check_out
 
     read = ReadOptions(
-        votes, tasks, tuple(group or ()), truth, gold, task, worker, label, delimiter, on_duplicate, on_missing
+        votes,
+        tasks,
+        tuple(group or ()),
+        truth=truth,
+        gold=gold,
+        task=task,
+        worker=worker,
+        label=label,
+        delimiter=delimiter,
+        on_duplicate=on_duplicate,
+        on_missing=on_missing,
     )
     options = RunOptions(
         read,

@@ -44,7 +44,17 @@ def frontier(
     if not group:
         raise OptionError("The frontier trades accuracy for parity between groups; give group=...")
     read = ReadOptions(
-        votes, tasks, tuple(group), truth, gold, task, worker, label, delimiter, on_duplicate, on_missing
+        votes,
+        tasks,
+        tuple(group),
+        truth=truth,
+        gold=gold,
+        task=task,
+        worker=worker,
+        label=label,
+        delimiter=delimiter,
+        on_duplicate=on_duplicate,
+        on_missing=on_missing,
     )
     model = ModelOptions.given(method, ties=ties, n_iter=n_iter, tol=tol, by_group=by_group or None)
     check_out(out, _FILES, (votes, tasks))

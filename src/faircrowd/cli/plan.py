@@ -84,7 +84,16 @@ def plan(
         if not group:
             raise OptionError("A plan compares groups; give --group COLUMN.")
         read = ReadOptions(
-            votes, tasks, tuple(group), None, gold, task, worker, label, delimiter, on_duplicate, on_missing
+            votes,
+            tasks,
+            tuple(group),
+            gold=gold,
+            task=task,
+            worker=worker,
+            label=label,
+            delimiter=delimiter,
+            on_duplicate=on_duplicate,
+            on_missing=on_missing,
         )
         model = ModelOptions.given("one-coin", ties=ties, n_iter=n_iter, tol=tol, by_group=True)
         run = fit(RunOptions(read, model), console)

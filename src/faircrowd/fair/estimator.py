@@ -5,34 +5,20 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TypeAlias
-
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any, Self
 
 from faircrowd._params import Parameters
 from faircrowd._types import ByTask, PathOrText, TableLike
-from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.posterior import Posterior, SparkPosterior, TaskPosterior, log_odds
-from faircrowd.aggregate.registry import kind_of
-from faircrowd.engines import SparkVotes, Votes, in_spark, votes_of
-from faircrowd.engines.protocols import SparkFrame
-from faircrowd.errors import InputError, NotFittedError, OptionError
+from faircrowd.engines import in_spark
+from faircrowd.errors import NotFittedError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.make import FairResult, solve_problem
 from faircrowd.fair.rule import FairRule
-from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.tasks.read_posterior import check_groups, read_posterior
-from faircrowd.votes import VoteTable, read_votes
-from faircrowd.votes.facts import read_facts
+from faircrowd.fair.tasks.from_votes import VotesLike, fit_problem, known_labels, new_problem
 from faircrowd.votes.frames import is_frame, names_of
-from faircrowd.votes.groups import attach_groups
 
-__all__ = ["FairCrowd", "FitInputs", "fair_labels_of", "fit_problem", "from_posterior", "new_problem", "problem_of"]
-
-VotesLike: TypeAlias = TableLike | VoteTable | SparkFrame | SparkVotes | ArrayLike
-"""Votes, in memory, in a file or in Spark; or a posterior, for a ``FairCrowd`` without an aggregator."""
+__all__ = ["FairCrowd", "FitInputs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +138,7 @@ class FairCrowd(Parameters):
             **kwargs,
         )
         self._result = solve_problem(problem, **self._asked)
-        gold = _known_labels(self.estimator_, args, kwargs)
+        gold = known_labels(self.estimator_, args, kwargs)
         more = _other_arguments(args if gold is None else args[1:], kwargs)
         self._inputs = _inputs(data, tasks, sensitive_features, gold, given, more)
         return self
@@ -304,85 +290,6 @@ class FairCrowd(Parameters):
         return run_of(self, truth).text()
 
 
-def fair_labels_of(
-    model: Aggregator,
-    *,
-    epsilon: float,
-    objective: Any = "accuracy",
-    decision: str = "deterministic",
-    random_state: int = 0,
-    strict: bool = False,
-    confidence: float | None = None,
-) -> FairResult:
-    """Make the labels of a fitted aggregator fair, of tasks in memory or in Spark; arguments as in ``make_fair``."""
-    return solve_problem(
-        problem_of(model),
-        epsilon=epsilon,
-        objective=objective,
-        decision=decision,
-        random_state=random_state,
-        strict=strict,
-        confidence=confidence,
-    )
-
-
-def fit_problem(
-    estimator: object,
-    data: VotesLike,
-    *args: Any,
-    sensitive_features: ByTask | None = None,
-    tasks: TableLike | None = None,
-    read_options: Mapping[str, str] | None = None,
-    **kwargs: Any,
-) -> Problem:
-    """Fit an estimator to votes (or take a posterior, if it is None), and return the problem of making it fair.
-
-    Arguments are those of ``FairCrowd.fit``.
-    """
-    given = dict(read_options or {})
-    if isinstance(estimator, Aggregator):
-        gold = _known_labels(estimator, args, kwargs)
-        votes = _votes(data, sensitive_features, tasks, gold, given)
-        if votes.groups is None:
-            raise InputError("FairCrowd needs the group of each task; give sensitive_features=...")
-        if tasks is not None and isinstance(gold, str):
-            facts = read_facts(tasks, gold, task=given.get("task"), delimiter=given.get("delimiter"))
-            args, kwargs = (facts, *args[1:]), {name: v for name, v in kwargs.items() if name != "true_labels"}
-        return problem_of(estimator.fit(votes, *args, **kwargs))
-    if tasks is not None or given:
-        raise OptionError("tasks and read_options are for votes and an aggregator of faircrowd; leave them out.")
-    if estimator is None:
-        return read_posterior(data, sensitive_features)
-    if not hasattr(estimator, "fit_predict_proba"):
-        raise OptionError(f"{type(estimator).__name__} has no fit_predict_proba; FairCrowd needs a posterior.")
-    return read_posterior(estimator.fit_predict_proba(data, *args, **kwargs), sensitive_features)
-
-
-def problem_of(model: Aggregator) -> Problem:
-    """Return the problem of making the labels of a fitted aggregator fair; raise unless there are groups to compare."""
-    problem: Problem = from_posterior(model.posterior_, model.votes_)
-    check_groups(problem.groups)
-    return problem
-
-
-def new_problem(estimator: object, data: Any, sensitive_features: ByTask | None) -> Any:
-    """Return new tasks to be labelled by a rule, from their votes (from a posterior, if there is no estimator)."""
-    if estimator is None:
-        return read_posterior(data, sensitive_features, one_group_will_do=True)
-    if isinstance(estimator, Aggregator):
-        votes = votes_of(data, sensitive_features)
-        return from_posterior(estimator.posterior_of(votes), votes)
-    raise InputError("The estimator has no predict of its own; give its posterior to rule_.predict instead.")
-
-
-def _known_labels(estimator: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Return the known labels among the arguments of an aggregator's ``fit``, if it learns from any."""
-    kind = kind_of(estimator)
-    if kind is not None and kind.gold == "unused":
-        return None
-    return args[0] if args else kwargs.get("true_labels")
-
-
 def _other_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, object]:
     """Return the arguments of an aggregator's ``fit`` that results depend on, besides known labels."""
     named = {name: value for name, value in kwargs.items() if name not in ("true_labels", "checkpoint", "on_round")}
@@ -401,45 +308,3 @@ def _inputs(
     votes = Path(data) if isinstance(data, str | os.PathLike) else None
     columns = tuple(map(str, names_of(data))) if votes is None and not in_spark(data) and is_frame(data) else ()
     return FitInputs(votes, columns, tasks, sensitive_features, true_labels, read_options, more)
-
-
-def _votes(
-    data: Any,
-    sensitive_features: ByTask | None,
-    tasks: TableLike | None,
-    true_labels: ByTask | None,
-    read_options: Mapping[str, str],
-) -> Any:
-    """Read votes with their groups; those that are read already take no options of reading."""
-    if not in_spark(data) and not isinstance(data, VoteTable):
-        more: dict[str, Any] = dict(read_options)
-        return read_votes(data, sensitive_features=sensitive_features, tasks=tasks, **more)
-    if read_options or (tasks is not None and in_spark(data)):
-        raise OptionError("These votes are read already; give read_options, and tasks in Spark, when they are read.")
-    if isinstance(data, VoteTable) and tasks is not None and sensitive_features is not None:
-        return attach_groups(data, sensitive_features, tasks=tasks)
-    return votes_of(data, sensitive_features, true_labels)
-
-
-def from_posterior(posterior: TaskPosterior, votes: Votes) -> Any:
-    """Return the problem of making an aggregator's labels fair, of tasks in memory or in Spark."""
-    if votes.groups is None:
-        raise InputError("The rule goes by group; give sensitive_features for these tasks.")
-    if isinstance(posterior, SparkPosterior):
-        from faircrowd.fair.tasks.spark_problem import SparkProblem
-
-        return SparkProblem(posterior)
-    assert isinstance(posterior, Posterior) and isinstance(votes, VoteTable)  # noqa: S101, PT018 - the two kinds there are
-    has_odds = posterior.is_log and len(posterior.classes) == 2
-    return Problem(
-        tasks=posterior.tasks,
-        classes=posterior.classes,
-        groups=votes.groups,
-        style=posterior.style,
-        posterior=np.ascontiguousarray(posterior.values),
-        group=votes.group if votes.group is not None else np.zeros(votes.n_tasks, dtype=np.int32),
-        own=posterior.label_codes,
-        log_odds=log_odds(posterior.scores) if has_odds else None,
-        evidence=votes.votes_per_task,
-        ties=posterior.ties,
-    )

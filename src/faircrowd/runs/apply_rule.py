@@ -9,9 +9,9 @@ import numpy as np
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.saved import load_model
 from faircrowd.errors import FileError, InputError, OptionError
-from faircrowd.fair.estimator import from_posterior
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.rule import FairRule
+from faircrowd.fair.tasks.from_votes import from_posterior
 from faircrowd.report import OutputFolder, labels_table
 from faircrowd.runs.options import ReadOptions
 from faircrowd.runs.progress import QUIET, Progress

@@ -13,7 +13,8 @@ from faircrowd.audit.crowd_audit import CrowdAudit, audit_by_truth, audit_crowd
 from faircrowd.audit.workers.worker_audit import WorkerAudit
 from faircrowd.engines import votes_in_memory
 from faircrowd.fair import Certificate, FairCrowd, FairResult, Frontier
-from faircrowd.fair.estimator import fair_labels_of
+from faircrowd.fair.make import solve_problem
+from faircrowd.fair.tasks.from_votes import problem_of
 from faircrowd.report import Summary, fair_lines, summarise
 from faircrowd.report.audit_text import audit_dict, audit_lines
 from faircrowd.report.story import fair_story, plain_story
@@ -137,7 +138,10 @@ class Run:
 
     def _unconstrained(self, objective: str = "accuracy", random_state: int = 0) -> FairResult:
         """Return the labels for epsilon 1, which are the aggregator's own, with rule and frontier."""
-        return fair_labels_of(self.model, epsilon=1.0, objective=objective, random_state=random_state)
+        tasks = problem_of(self.model)
+        return solve_problem(
+            tasks, epsilon=1.0, objective=objective, decision="deterministic", random_state=random_state
+        )
 
     def write(
         self,

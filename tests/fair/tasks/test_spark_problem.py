@@ -15,9 +15,9 @@ from faircrowd.aggregate.posterior import SparkPosterior
 from faircrowd.engines.local import Block
 from faircrowd.engines.spark.blocks import Named
 from faircrowd.errors import InputError
-from faircrowd.fair.estimator import from_posterior
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.objective import make_gain
+from faircrowd.fair.tasks.from_votes import from_posterior
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.fair.tasks.spark_problem import SparkProblem, _run, _Scoring, _tasks, apply_rule
 
