@@ -117,7 +117,7 @@ def test_frontier(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     path = pd.read_csv(tmp_path / "f" / "frontier.csv")
     sides = pd.read_csv(crowd / "a_tasks.csv", index_col="task")["side"]
     fair = fc.FairCrowd(fc.DawidSkene(by_group=True)).fit(crowd / "a.csv", sensitive_features=sides)
-    assert path["expected_accuracy"].tolist() == pytest.approx(fair.frontier_.accuracy.tolist())
+    assert path["believed_accuracy"].tolist() == pytest.approx(fair.frontier_.believed_accuracy.tolist())
     assert (tmp_path / "f" / "frontier.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "f" / "frontier.svg").read_text()
     code, said, _ = faircrowd(*given, "--out", tmp_path / "f", "--json", "--objective", "f1")

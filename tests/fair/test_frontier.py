@@ -38,7 +38,7 @@ def test_between_vertices_the_curve_is_a_line(curve: Frontier) -> None:
         found = curve.at(epsilon)
         assert found.gap == epsilon
         rows = slice(3, None) if epsilon < 0.25 else slice(0, 3)
-        for name in ("value", "changed", "accuracy"):
+        for name in ("value", "changed", "believed_accuracy"):
             line = np.interp(-epsilon, -curve.gap[rows], getattr(curve, name)[rows])
             assert getattr(found, name) == pytest.approx(line, abs=1e-12)
 
@@ -78,7 +78,7 @@ def test_the_exact_curve_is_the_best_of_randomized_labels(objective: Any, flippe
         np.average(free[group == a], weights=None if weights is None else weights[group == a]) for a in (0, 1)
     ))))  # fmt: skip
     assert found.value[0] == pytest.approx(np.average(gains.max(axis=1), weights=weights))
-    assert found.accuracy[0] == pytest.approx(np.average(P[np.arange(40), free], weights=weights))
+    assert found.believed_accuracy[0] == pytest.approx(np.average(P[np.arange(40), free], weights=weights))
     assert (found.changed[0], found.changed[1]) == (0.0, 1.0)
 
 
@@ -110,7 +110,7 @@ def test_a_traced_curve_sums_up_its_solutions(weighted: bool) -> None:
     for i, at in enumerate(solutions):
         assert found.value[i] == at.value
         accuracy = sum(w[t] * at.probabilities[t, k] * WIDE[t, k] for t in range(40) for k in range(3)) / w.sum()
-        assert found.accuracy[i] == pytest.approx(accuracy)
+        assert found.believed_accuracy[i] == pytest.approx(accuracy)
         assert found.changed[i] == pytest.approx(sum(1 - at.probabilities[t, at.unconstrained[t]] for t in range(40)))
         best = optima.best_randomized(WIDE, GROUP, at.epsilon, weights)
         assert at.value == pytest.approx(best, abs=1e-7)
@@ -173,7 +173,7 @@ def test_deterministic_choices_count_the_labels(flipped: bool) -> None:
         np.testing.assert_array_equal(choice.moved, moves(P.argmax(axis=1), fair.labels, group, 2))
         assert choice.changed == (fair.labels != P.argmax(axis=1)).sum()
         assert choice.gap == pytest.approx(optima.gap(fair.labels, group, 2), abs=1e-12)
-        assert choice.accuracy == pytest.approx(P[np.arange(40), fair.labels].mean(), abs=1e-12)
+        assert choice.believed_accuracy == pytest.approx(P[np.arange(40), fair.labels].mean(), abs=1e-12)
         for a in (0, 1):
             np.testing.assert_allclose(choice.rates[a], np.eye(2)[fair.labels[group == a]].mean(axis=0), atol=1e-12)
         assert choice.thresholds is not None
@@ -210,7 +210,7 @@ def test_randomized_choices_are_expectations(name: str) -> None:
         np.testing.assert_allclose(choice.rates, mass / mass.sum(axis=1, keepdims=True), atol=1e-12)
         assert choice.gap == pytest.approx(np.ptp(choice.rates, axis=0).max(), abs=1e-12)
         assert choice.gap <= at.epsilon + 1e-9
-        assert choice.accuracy == pytest.approx(
+        assert choice.believed_accuracy == pytest.approx(
             np.average((at.probabilities * posterior).sum(axis=1), weights=w), abs=1e-12
         )
         assert choice.changed == pytest.approx(sum(1 - at.probabilities[t, own[t]] for t in range(40)), abs=1e-9)

@@ -130,8 +130,8 @@ def test_slider_shows_what_python_computes(two: Path, browser: Any) -> None:
         said = fair.certificate_
         assert live(browser) == {
             "gap": f"{said.gap:.3f}",
-            "accuracy": f"{said.expected_accuracy:.2%}",
-            "given_up": f"{said.expected_accuracy_before - said.expected_accuracy:.2%}",
+            "believed": f"{said.believed_accuracy:.2%}",
+            "given_up": f"{said.believed_accuracy_before - said.believed_accuracy:.2%}",
             "changed": f"{said.changed}",
         }
         changed = {row["group"]: row["tasks"] for row in said.changes}
@@ -146,7 +146,7 @@ def test_slider_shows_what_python_computes(two: Path, browser: Any) -> None:
             for name, t in zip("ab", fair.rule_.thresholds, strict=True)
         ]
         same = fc.make_fair(posterior, groups, epsilon=float(text))
-        assert f"{same.certificate.expected_accuracy:.2%}" == live(browser)["accuracy"]
+        assert f"{same.certificate.believed_accuracy:.2%}" == live(browser)["believed"]
         seen.add((text, live(browser)["changed"]))
     assert ("0.000", live(browser)["changed"]) not in seen
     assert live(browser)["changed"] == "0"
@@ -172,7 +172,7 @@ def test_slider_of_randomized_labels_shows_what_python_computes(three: Path, bro
         accuracy = (law * fair.probas_).sum(axis=1).mean()
         assert live(browser) == {
             "gap": f"{(rates.max() - rates.min()).max():.3f}",
-            "accuracy": f"{accuracy:.2%}",
+            "believed": f"{accuracy:.2%}",
             "given_up": f"{fair.probas_.max(axis=1).mean() - accuracy:.2%}",
             "changed": f"{(1 - kept).sum():.0f}",
         }

@@ -95,12 +95,12 @@ def test_sections_stand_in_order(fair: Path) -> None:
 def test_numbers_are_those_of_the_certificate(fair: Path) -> None:
     page = Page(fair / "report.html")
     said = json.loads((fair / "certificate.json").read_text())
-    cost = said["expected_accuracy_before"] - said["expected_accuracy"]
+    cost = said["believed_accuracy_before"] - said["believed_accuracy"]
     assert page.cards() == {
         "gap before": f"{said['gap_before']:.3f}",
         "gap after": f"{said['gap']:.3f}",
         "labels changed": f"{said['changed']} ({said['changed_share']:.1%})",
-        "expected accuracy given up": f"{cost:.2%}",
+        "believed accuracy given up": f"{cost:.2%}",
     }
     (answer,) = page.texts["h1"]
     assert f"from {said['gap_before']:.3f} to {said['gap']:.3f} (epsilon 0.05)" in answer
@@ -108,7 +108,7 @@ def test_numbers_are_those_of_the_certificate(fair: Path) -> None:
     start = next(int(attributes["value"]) for tag, attributes in page.elements if tag == "input")
     stop = page.data["stops"][start]
     assert stop["epsilon"] == "0.050"
-    assert (stop["gap"], stop["accuracy"]) == (f"{said['gap']:.3f}", f"{said['expected_accuracy']:.2%}")
+    assert (stop["gap"], stop["believed"]) == (f"{said['gap']:.3f}", f"{said['believed_accuracy']:.2%}")
     assert stop["changed"] == str(said["changed"])
     rates = {(row["row"], row["labels"]): row["rate"] for row in page.data["charts"]["rates"]["data"]["values"]}
     for kind, named in (("before", said["rates_before"]), ("after", said["rates"])):
@@ -185,7 +185,7 @@ def test_every_kind_of_run_renders(name: str, crowd: Path, tmp_path: Path, make:
     text = {
         "no epsilon": "No epsilon was asked for",
         "nothing to change": "no label was changed",
-        "randomized": "no labels do better",
+        "randomized": "no labels are better under this posterior",
     }.get(name, "The gap between groups fell")
     assert text in answer
     kinds = {row["labels"] for row in page.data["charts"]["rates"]["data"]["values"]}

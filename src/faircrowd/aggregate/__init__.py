@@ -10,6 +10,7 @@ Names, methods and attributes follow crowd-kit. Where things are:
   ``initial_error``: confusion matrices given by the user; ``weighted_votes``: sums of weights, agreement with labels;
 - ``em``: the one loop of expectation-maximisation; ``checkpoint``: its rounds in a file, to go on from;
 - ``saved``: fitted models in a folder;
+- ``reliability``: confidence against the share of right labels;
 - ``kernels/``: compiled loops over blocks of votes.
 
 Names are imported on first use.

@@ -33,7 +33,7 @@ def frontier(
     random_state: arg.RandomState = 0,
     as_json: arg.AsJson = False,
 ) -> None:
-    """Show gap, expected accuracy and changed labels for every epsilon at once."""
+    """Show gap, believed accuracy and changed labels for every epsilon at once."""
     import pyarrow as pa
 
     from faircrowd.report import OutputFolder
@@ -62,9 +62,9 @@ def frontier(
     run = fit(RunOptions(read, model), console)
     with console.waiting("tracing the frontier"):
         traced = run.frontier(objective=objective, random_state=random_state)
-    columns = {"gap": traced.gap, "expected_accuracy": traced.accuracy, "labels_changed": traced.changed}
+    columns = {"gap": traced.gap, "believed_accuracy": traced.believed_accuracy, "labels_changed": traced.changed}
     if objective != "accuracy":
-        columns[f"expected_{objective}"] = traced.value
+        columns[f"believed_{objective}"] = traced.value
     with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
         folder.write_csv("frontier.csv", pa.table(columns))
         for name, content in images("frontier", frontier_chart(traced)).items():
@@ -76,12 +76,12 @@ def frontier(
         print_json({**said, "optimality_gap": traced.optimality_gap, "out": str(out), "options": run.options.to_dict()})
         return
     n_tasks = run.votes.n_tasks
-    header = ("epsilon", "expected accuracy", "given up", "labels changed", "of all")
+    header = ("epsilon", "believed accuracy", "given up", "labels changed", "of all")
     rows = [
         (
             f"{point.gap:.3f}",
-            f"{point.accuracy:.2%}",
-            f"{traced.accuracy[0] - point.accuracy:.2%}",
+            f"{point.believed_accuracy:.2%}",
+            f"{traced.believed_accuracy[0] - point.believed_accuracy:.2%}",
             f"{point.changed:,.0f}",
             f"{point.changed / n_tasks:.1%}",
         )
@@ -94,6 +94,6 @@ def frontier(
     else:
         console.line(
             f"{traced.gap.size:,} points and straight lines between them; certified: at none of these points are "
-            f"labels better by more than {traced.optimality_gap:.1g}."
+            f"labels better by more than {traced.optimality_gap:.1g} under this posterior."
         )
     console.line(f"wrote {out}/{', '.join(_FILES)}")

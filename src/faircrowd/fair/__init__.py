@@ -1,4 +1,4 @@
-"""Fair labels: the best labels whose gap between groups is at most epsilon, with a proof.
+"""Fair labels: the best labels whose gap between groups is at most epsilon, with a certificate.
 
 Where things are
 ----------------

@@ -26,17 +26,22 @@ _SWEEP_POINTS = 21
 
 
 class FrontierPoint(NamedTuple):
-    """One point: the gap reached, the objective, the expected number of labels changed, and the expected accuracy."""
+    """One point: the gap reached, the objective, the expected number of labels changed, and the believed accuracy."""
 
     gap: float
     value: float
     changed: float
-    accuracy: float
+    believed_accuracy: float
+
+    @property
+    def accuracy(self) -> float:
+        """``believed_accuracy``: the same number under its earlier name."""
+        return self.believed_accuracy
 
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """The best objective of randomized labels for every epsilon.
+    """The best objective of randomized labels for every epsilon, under the posterior that they are made from.
 
     Attributes
     ----------
@@ -46,8 +51,8 @@ class Frontier:
         The best objective with at most this gap.
     changed : ndarray
         Expected number of labels that differ from the unconstrained ones.
-    accuracy : ndarray
-        Expected accuracy; the same as ``value`` where that is the objective.
+    believed_accuracy : ndarray
+        Mean posterior probability of the labels; the same as ``value`` where accuracy is the objective.
     optimality_gap : float
         Bound minus value at the point where they differ most.
     exact : bool
@@ -57,14 +62,19 @@ class Frontier:
     gap: NDArray[np.float64]
     value: NDArray[np.float64]
     changed: NDArray[np.float64]
-    accuracy: NDArray[np.float64]
+    believed_accuracy: NDArray[np.float64]
     optimality_gap: float
     exact: bool
+
+    @property
+    def accuracy(self) -> NDArray[np.float64]:
+        """``believed_accuracy``: the same numbers under their earlier name."""
+        return self.believed_accuracy
 
     def at(self, epsilon: float) -> FrontierPoint:
         """Return the point of an epsilon, in a time that grows with the logarithm of the number of vertices."""
         epsilon = check_number("epsilon", epsilon, low=0, high=1)
-        columns = (self.value, self.changed, self.accuracy)
+        columns = (self.value, self.changed, self.believed_accuracy)
         if epsilon >= self.gap[0]:
             return FrontierPoint(float(self.gap[0]), *(float(y[0]) for y in columns))
         right = int(np.searchsorted(-self.gap, -epsilon, side="left"))  # not the first; and the last gap is 0

@@ -95,11 +95,11 @@ def _stop(at: Choice, shown: NDArray[np.int64], result: FairResult, names: list[
     return {
         "epsilon": f"{at.epsilon:.3f}" if round(at.epsilon, 3) == at.epsilon else f"{at.epsilon:.4g}",
         "gap": f"{at.gap:.3f}",
-        "accuracy": f"{at.accuracy:.2%}",
-        "given_up": f"{max(result.certificate.expected_accuracy_before - at.accuracy, 0):.2%}",
+        "believed": f"{at.believed_accuracy:.2%}",
+        "given_up": f"{max(result.certificate.believed_accuracy_before - at.believed_accuracy, 0):.2%}",
         "changed": f"{at.changed:,.0f}",
         "rows": rows,
-        "point": [{"gap": point.gap, "accuracy": point.accuracy}],
+        "point": [{"gap": point.gap, "accuracy": point.believed_accuracy}],
         "thresholds": threshold_lines(at.thresholds, names),
     }
 

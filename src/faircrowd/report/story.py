@@ -101,14 +101,16 @@ def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
             f"The labels of {summary.method} already keep the gap between groups within {c.epsilon:g} "
             f"(it is {c.gap:.3f}); no label was changed."
         )
-    cost = c.expected_accuracy_before - c.expected_accuracy
+    cost = c.believed_accuracy_before - c.believed_accuracy
     return (
         f"The gap between groups fell from {c.gap_before:.3f} to {c.gap:.3f} (epsilon {c.epsilon:g}): {c.changed:,} of "
-        f"{c.tasks:,} labels were changed, at {cost:.2%} of expected accuracy, and "
+        f"{c.tasks:,} labels were changed, at {cost:.2%} of believed accuracy, and "
         + (
-            "no " + ("deterministic " if c.decision == "deterministic" else "") + "labels do better."
+            "no "
+            + ("deterministic " if c.decision == "deterministic" else "")
+            + "labels are better under this posterior."
             if c.optimal or c.optimality_gap <= 1e-12
-            else f"no labels can do better by more than {c.optimality_gap:.2g}."
+            else f"no labels are better by more than {c.optimality_gap:.2g} under this posterior."
         )
     )
 
@@ -120,13 +122,13 @@ def _cards(summary: Summary, result: FairResult, asked: bool) -> list[dict[str, 
             {"name": "gap between groups", "value": f"{c.gap_before:.3f}"},
             {"name": "tasks", "value": f"{c.tasks:,}"},
             {"name": "workers", "value": f"{summary.workers:,}"},
-            {"name": "expected accuracy", "value": f"{c.expected_accuracy_before:.1%}"},
+            {"name": "believed accuracy", "value": f"{c.believed_accuracy_before:.1%}"},
         ]
     return [
         {"name": "gap before", "value": f"{c.gap_before:.3f}"},
         {"name": "gap after", "value": f"{c.gap:.3f}"},
         {"name": "labels changed", "value": f"{c.changed:,} ({c.changed_share:.1%})"},
-        {"name": "expected accuracy given up", "value": f"{c.expected_accuracy_before - c.expected_accuracy:.2%}"},
+        {"name": "believed accuracy given up", "value": f"{c.believed_accuracy_before - c.believed_accuracy:.2%}"},
     ]
 
 

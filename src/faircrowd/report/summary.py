@@ -203,10 +203,10 @@ def fair_lines(certificate: Certificate) -> list[tuple[str, str]]:
     if c.changed == 0 and within(c.gap, c.epsilon):
         found = f"the gap was {c.gap_before:.3f}, within epsilon {c.epsilon:g}; no label was changed"
     else:
-        cost = c.expected_accuracy_before - c.expected_accuracy
+        cost = c.believed_accuracy_before - c.believed_accuracy
         found = (
             f"the gap fell from {c.gap_before:.3f} to {c.gap:.3f} (epsilon {c.epsilon:g}); "
-            f"{c.changed:,} of {c.tasks:,} labels changed ({c.changed_share:.1%}), at {cost:.2%} of expected accuracy"
+            f"{c.changed:,} of {c.tasks:,} labels changed ({c.changed_share:.1%}), at {cost:.2%} of believed accuracy"
         )
     lines = [("fair", found)]
     if c.gap > c.epsilon + 1e-12:
@@ -218,12 +218,12 @@ def fair_lines(certificate: Certificate) -> list[tuple[str, str]]:
     if c.promise is not None:
         lines.append(("promise", str(Margin(**c.promise))))
     kind = "deterministic or randomized" if c.decision == "randomized" else "deterministic"
-    proof = (
-        f"no {kind} labels are better"
+    found = (
+        f"no {kind} labels are better under this posterior"
         if c.optimal
-        else f"no labels within epsilon gain more than {max(c.optimality_gap, 0):.2g}"
+        else f"no labels within epsilon gain more than {max(c.optimality_gap, 0):.2g} under this posterior"
     )
-    lines.append(("proof", f"{proof} (bound {c.bound:.6f}, {c.objective} {c.value:.6f}; {c.solver})"))
+    lines.append(("optimum", f"{found} (bound {c.bound:.6f}, believed {c.objective} {c.value:.6f}; {c.solver})"))
     moved = [f"{row['tasks']:,} in group {row['group']} from {row['before']} to {row['after']}" for row in c.changes]
     if moved:
         lines.append(("changed", "; ".join(moved[:_MAX_SHOWN_CHANGES])))

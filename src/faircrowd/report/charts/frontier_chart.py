@@ -1,4 +1,4 @@
-"""What a smaller gap costs: expected accuracy against the gap allowed."""
+"""What a smaller gap costs: believed accuracy against the gap allowed."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ _MAX_POINTS = 400
 
 
 def frontier_chart(frontier: Frontier, *, chosen: float | None = None) -> dict[str, Any]:
-    """Return a chart of the frontier: expected accuracy against the gap allowed, and the chosen point."""
+    """Return a chart of the frontier: believed accuracy against the gap allowed, and the chosen point."""
     at = thinned(frontier.gap, _MAX_POINTS)
-    columns = (frontier.gap[at], frontier.accuracy[at], frontier.changed[at])
+    columns = (frontier.gap[at], frontier.believed_accuracy[at], frontier.changed[at])
     names = ("gap", "accuracy", "changed")
     rows = [dict(zip(names, map(float, row), strict=True)) for row in zip(*columns, strict=True)]
     encoding = {
         "x": quantity("gap", "largest gap allowed (epsilon)", ".2~f"),
-        "y": quantity("accuracy", "expected accuracy", ".1%", zero=False),
+        "y": quantity("accuracy", "believed accuracy", ".1%", zero=False),
         "tooltip": [
             {"field": "gap", "type": "quantitative", "format": ".3f"},
             {"field": "accuracy", "type": "quantitative", "format": ".2%"},
@@ -35,7 +35,7 @@ def frontier_chart(frontier: Frontier, *, chosen: float | None = None) -> dict[s
         at_chosen = frontier.at(min(chosen, 1.0))
         layers.append(
             {
-                "data": {"name": "chosen", "values": [{"gap": at_chosen.gap, "accuracy": at_chosen.accuracy}]},
+                "data": {"name": "chosen", "values": [{"gap": at_chosen.gap, "accuracy": at_chosen.believed_accuracy}]},
                 "mark": {"type": "point", "filled": True, "size": 180, "color": COLOURS[1], "opacity": 1},
                 "encoding": place,
             }
@@ -53,6 +53,6 @@ FRONTIER = PageChart(
     "frontier",
     _make,
     lambda facts: (
-        "Expected accuracy of the best labels for every gap allowed; the dot marks the epsilon of the slider."
+        "Believed accuracy of the best labels for every gap allowed; the dot marks the epsilon of the slider."
     ),
 )
