@@ -9,6 +9,9 @@ Names, methods and attributes follow crowd-kit. Where things are:
 - ``confusion``: workers as confusion matrices, shared by ``bayes``, ``dawid_skene`` and ``one_coin``;
   ``initial_error``: confusion matrices given by the user; ``weighted_votes``: sums of weights, agreement with labels;
 - ``em``: the one loop of expectation-maximisation; ``checkpoint``: its rounds in a file, to go on from;
+- ``calibrate``: ``CalibratedCrowd``, models calibrated on known labels; ``log_pool``: the pool of their probabilities;
+  ``accuracy_estimate``: accuracy with an interval; ``reliability``: whether confidence comes true;
+- ``pooling``: pseudo-counts that draw a worker's confusion matrix toward the crowd's;
 - ``saved``: fitted models in a folder;
 - ``reliability``: confidence against the share of right labels;
 - ``kernels/``: compiled loops over blocks of votes.
@@ -22,7 +25,9 @@ from typing import TYPE_CHECKING
 from faircrowd.aggregate.registry import AGGREGATORS
 
 if TYPE_CHECKING:
+    from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
     from faircrowd.aggregate.bayes import BayesVote
+    from faircrowd.aggregate.calibrate import CalibratedCrowd, Calibration
     from faircrowd.aggregate.dawid_skene import DawidSkene
     from faircrowd.aggregate.glad import GLAD
     from faircrowd.aggregate.majority import MajorityVote
@@ -32,7 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GLAD",
+    "AccuracyEstimate",
     "BayesVote",
+    "CalibratedCrowd",
+    "Calibration",
     "DawidSkene",
     "GoldMajorityVote",
     "MajorityVote",
@@ -43,10 +51,17 @@ __all__ = [
     "save_model",
 ]
 
+_HOME = {
+    "AccuracyEstimate": "accuracy_estimate",
+    "Calibration": "calibrate",
+    "load_model": "saved",
+    "save_model": "saved",
+}
+
 
 def __getattr__(name: str) -> object:
-    if name in ("load_model", "save_model"):
-        found: object = getattr(import_module("faircrowd.aggregate.saved"), name)
+    if name in _HOME:
+        found: object = getattr(import_module(f"faircrowd.aggregate.{_HOME[name]}"), name)
         return found
     for kind in AGGREGATORS.values():
         if kind.class_name == name:

@@ -91,7 +91,7 @@ def _learned_counts(counts: NDArray[np.float64], means: NDArray[np.float64]) -> 
         size = pseudo.sum(axis=0)
         rise = (digamma(rows + pseudo) - digamma(pseudo)).sum(axis=0)
         per_vote = (digamma(sizes + size) - digamma(size)).sum(axis=0)
-        return pseudo * np.divide(rise, per_vote, out=np.ones_like(rise), where=per_vote > 0)
+        return np.asarray(pseudo * np.divide(rise, per_vote, out=np.ones_like(rise), where=per_vote > 0))
 
     return _fixed_point(step, 2 * means)
 
@@ -105,7 +105,7 @@ def _learned_strengths(counts: NDArray[np.float64], means: NDArray[np.float64]) 
         pseudo = np.maximum(strength * centres, 1e-300)
         rise = (centres * (digamma(rows + pseudo) - digamma(pseudo))).sum(axis=(0, 1))
         per_vote = (digamma(sizes + strength) - digamma(strength)).sum(axis=0)
-        return strength * np.divide(rise, per_vote, out=np.ones_like(rise), where=per_vote > 0)
+        return np.asarray(strength * np.divide(rise, per_vote, out=np.ones_like(rise), where=per_vote > 0))
 
     return _fixed_point(step, np.full(counts.shape[2], 2.0))
 

@@ -184,5 +184,14 @@ for _kind in (
         in_spark=True,
         summary="The most probable class, with confusion matrices counted on known labels.",
     ),
+    AggregatorKind(
+        name="calibrated",
+        class_name="CalibratedCrowd",
+        module="faircrowd.aggregate.calibrate",
+        gold="required",
+        by_group=True,
+        in_spark=True,
+        summary="Dawid-Skene and Wawa, with probabilities calibrated on known labels of some tasks.",
+    ),
 ):
     register(_kind)
