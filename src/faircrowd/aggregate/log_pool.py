@@ -13,7 +13,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from faircrowd.aggregate.posterior import log_probabilities
 from faircrowd.engines import Block
@@ -125,6 +124,8 @@ def fit_calibrator(logs: Logs, truth: Codes, group: Codes | None = None, n_group
     group : ndarray of int32, shape (n_known,), optional
         If given, each group has shifts of its own, with a stronger penalty toward those of all.
     """
+    from scipy.optimize import minimize  # slow to import
+
     n_models, n_known, n_classes = logs.shape
     order = natural_order(logs, truth, group)
     logs, truth = logs[:, order], truth[order]
