@@ -61,7 +61,7 @@ class OneCoinDawidSkene(DawidSkene):
     def _log_prior(self, model: Confusion) -> float:
         skills = np.clip(_skills(model), 1e-300, 1 - 1e-16)
         priors = model.priors if self.group_priors else model.priors[:1]
-        if self.pooling is not None:
+        if self.pooling:
             both = np.stack([skills, 1 - skills], axis=2)[..., None]
             return log_prior(both, self._pseudo) + log_prior(priors, self.smoothing)
         if self.smoothing == 0:

@@ -14,12 +14,14 @@ _SHOWN = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5)
 def frontier(
     votes: arg.Votes,
     out: arg.OutFolder,
-    method: arg.Method = "dawid-skene",
+    method: arg.Method = None,
     tasks: arg.Tasks = None,
     group: arg.Group = None,
     truth: arg.Truth = None,
     gold: arg.Gold = None,
+    calibrate: arg.Calibrate = None,
     by_group: arg.ByGroup = False,
+    pooling: arg.Pooling = None,
     task: arg.Task = None,
     worker: arg.Worker = None,
     label: arg.Label = None,
@@ -55,8 +57,17 @@ def frontier(
         delimiter=delimiter,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
+        calibrate=calibrate,
     )
-    model = ModelOptions.given(method, ties=ties, n_iter=n_iter, tol=tol, by_group=by_group or None)
+    model = ModelOptions.given(
+        method,
+        calibrated=calibrate is not None,
+        ties=ties,
+        n_iter=n_iter,
+        tol=tol,
+        by_group=by_group or None,
+        pooling=pooling,
+    )
     check_out(out, _FILES, (votes, tasks))
     console = Console(as_json)
     run = fit(RunOptions(read, model), console)

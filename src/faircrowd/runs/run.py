@@ -76,7 +76,7 @@ class Run:
     @property
     def certificate(self) -> Certificate | None:
         """The certificate of the fair labels."""
-        return None if self.result is None else self.result.certificate
+        return None if self.fair is None else self.fair.certificate_
 
     @property
     def labels(self) -> Codes:

@@ -9,6 +9,7 @@ from typing import Any
 from faircrowd import __version__
 from faircrowd._checks import check_choice
 from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.calibrate import CalibratedCrowd
 from faircrowd.aggregate.em import Iterative
 from faircrowd.aggregate.registry import AGGREGATORS
 from faircrowd.aggregate.saved import MODEL_FILES, model_files
@@ -88,7 +89,7 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
                 f"{options.read.votes} has fewer than two workers or classes; a consensus needs at least two of each."
             )
         with progress.rounds(options.model.method) as on_round:
-            more: dict[str, Any] = {"on_round": on_round} if isinstance(model, Iterative) else {}
+            more: dict[str, Any] = {"on_round": on_round} if isinstance(model, Iterative | CalibratedCrowd) else {}
             if options.fair is None:
                 model.fit(table, *gold, **more)
             else:
