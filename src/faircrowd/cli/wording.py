@@ -10,7 +10,21 @@ OPTIONS = frozenset(
         *("votes", "tasks", "group", "truth", "gold", "control", "task", "worker", "label", "delimiter", "labels"),
         *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
         *("decision", "strict", "confidence", "random_state", "report", "charts", "engine", "memory_limit", "master"),
-        *("resume", "unknown", "replicates", "delta", "skill", "prior", "vote", "most", "seeds", "jobs", "data"),
+        *(
+            "resume",
+            "unknown",
+            "replicates",
+            "delta",
+            "skill",
+            "prior",
+            "vote",
+            "most",
+            "accuracy",
+            "share",
+            "seeds",
+            "jobs",
+            "data",
+        ),
     }
 )
 """The Python names of the options of all commands."""
