@@ -24,7 +24,21 @@ OPTIONS = frozenset(
         ),
         *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
         *("decision", "strict", "confidence", "random_state", "report", "charts", "engine", "memory_limit", "master"),
-        *("resume", "unknown", "replicates", "delta", "skill", "prior", "vote", "most", "seeds", "jobs", "data"),
+        *(
+            "resume",
+            "unknown",
+            "replicates",
+            "delta",
+            "skill",
+            "prior",
+            "vote",
+            "most",
+            "accuracy",
+            "share",
+            "seeds",
+            "jobs",
+            "data",
+        ),
     }
 )
 """The Python names of the options of all commands."""

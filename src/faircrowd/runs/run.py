@@ -133,8 +133,10 @@ class Run:
         return fair_story(self.summary, self.votes, self.posterior, result, self.audit, asked=asked, truth=self.truth)
 
     def frontier(self, *, objective: str = "accuracy", random_state: int = 0) -> Frontier:
-        """Return gap, value and changed labels for every epsilon."""
-        return self._unconstrained(objective, random_state).frontier
+        """Return gap, value, changed labels and, where the truth is known, real accuracy for every epsilon."""
+        result = self._unconstrained(objective, random_state)
+        can_score = self.truth is not None and not self.in_sample
+        return result.frontier_against(self.truth) if can_score and self.truth is not None else result.frontier
 
     def _unconstrained(self, objective: str = "accuracy", random_state: int = 0) -> FairResult:
         """Return the labels for epsilon 1, which are the aggregator's own, with rule and frontier."""
@@ -170,7 +172,7 @@ class Run:
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the run as pairs of a heading and a text; parameters have their Python names."""
-        more = [] if self.certificate is None else fair_lines(self.certificate)
+        more = [] if self.certificate is None else fair_lines(self.certificate, self.summary.real_price)
         if self.options.audit is not None and self.audit is not None:
             more = audit_lines(self.audit)
         return [*self.summary.lines(), *more]

@@ -133,7 +133,9 @@ def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
 
 def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) -> Summary:
     votes = problem.votes
-    counts = problem.tally(labels).tasks.sum(axis=1)
+    tally = problem.tally(labels)
+    counts = tally.tasks.sum(axis=1)
+    believed_before, believed = tally.accuracies
     names = problem.classes.names
     shares = counts.sum(axis=0) / counts.sum()
     grouped = {} if votes.groups is None else group_facts(counts, votes.groups.names, names)
@@ -148,6 +150,8 @@ def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) 
         converged=getattr(model, "converged_", None),
         agreement=problem.agreement(labels),
         class_shares=dict(zip(names, map(float, shares), strict=True)),
+        believed_accuracy=believed,
+        believed_accuracy_before=None if options.fair is None else believed_before,
         options=options.to_dict(),
         version=__version__,
         **grouped,
