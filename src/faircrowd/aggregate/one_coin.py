@@ -50,13 +50,18 @@ class OneCoinDawidSkene(DawidSkene):
         return votes.style.series(index, "skill", skills.ravel())
 
     def _maximise(self, counts: Counts) -> Confusion:
+        return Confusion(self._one_coin(counts, self.smoothing), self._class_shares(counts))
+
+    def _most_likely(self, counts: Counts) -> Confusion:
+        return Confusion(self._one_coin(counts, 0.0), normalised(counts.priors, axis=1))
+
+    def _one_coin(self, counts: Counts, smoothing: float) -> NDArray[np.float64]:
         n_classes = counts.priors.shape[1]
         diagonal = np.eye(n_classes, dtype=bool)
         # Wrong votes are summed, not computed as all minus right: a small `smoothing` of none would be rounded away.
         votes = np.einsum("rajk,cjk->cra", counts.errors, np.stack([diagonal, ~diagonal]).astype(np.float64))
-        right, wrong = normalised(votes + self.smoothing, axis=0)[..., None, None]
-        errors = np.where(diagonal, right, wrong / max(n_classes - 1, 1))
-        return Confusion(errors, self._class_shares(counts))
+        right, wrong = normalised(votes + smoothing, axis=0)[..., None, None]
+        return np.asarray(np.where(diagonal, right, wrong / max(n_classes - 1, 1)))
 
     def _log_prior(self, model: Confusion) -> float:
         if self.smoothing == 0:

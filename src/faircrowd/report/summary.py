@@ -11,11 +11,13 @@ from faircrowd._checks import few
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.weighted_votes import agreement
+from faircrowd.audit.independence import Independence
 from faircrowd.audit.workers.worker_counts import label_counts
 from faircrowd.engines import LocalEngine
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import gap_of, within
 from faircrowd.fair.margin import Margin
+from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
@@ -59,6 +61,10 @@ class Summary:
         Whether the model learned from the same labels, so that its accuracy does not test it.
     truths : int or None
         Number of tasks whose truth is known.
+    independence : Independence or None
+        Whether the votes of a task are independent given its class; None if the method does not assume it.
+    certain_changes : CertainChanges or None
+        How many of the labels that were changed to be fair were certain; None if none was changed.
     options : dict
         What the run was given, to repeat it.
     version : str
@@ -83,12 +89,14 @@ class Summary:
     accuracy: float | None = None
     accuracy_in_sample: bool = False
     truths: int | None = None
+    independence: Independence | None = None
+    certain_changes: CertainChanges | None = None
     options: dict[str, Any] = field(default_factory=dict)
     version: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain values, ready for JSON."""
-        return asdict(self)
+        return {**asdict(self), "independence": self.independence and self.independence.to_dict()}
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the summary as pairs of a heading and a text."""
@@ -123,7 +131,7 @@ class Summary:
         small = [name for name, count in (self.group_tasks or {}).items() if count < _SMALL_GROUP]
         if small:
             said.append(f"groups of fewer than {_SMALL_GROUP} tasks tell little: {few(small)}")
-        return said
+        return [*said, *belief_notes(self.independence, self.certain_changes)]
 
     def _where(self) -> str:
         if self.gap_between is None or self.group_shares is None or not self.gap:
@@ -191,6 +199,8 @@ def summarise(
         accuracy=right,
         accuracy_in_sample=in_sample and right is not None,
         truths=None if right is None else int(known.sum()),
+        independence=independence_of(model),
+        certain_changes=None if fair is None else certain_changes(model, posterior, fair),
         options=options or {},
         version=__version__,
         **grouped,

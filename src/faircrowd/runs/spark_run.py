@@ -19,6 +19,7 @@ from faircrowd.errors import InputError, OptionError
 from faircrowd.fair import Certificate
 from faircrowd.fair.tasks.spark_problem import SparkProblem
 from faircrowd.report import OutputFolder, Summary, fair_lines
+from faircrowd.report.belief_notes import independence_of
 from faircrowd.report.summary import group_facts
 from faircrowd.runs.options import ReadOptions, RunOptions
 from faircrowd.runs.progress import QUIET, Progress
@@ -147,6 +148,7 @@ def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) 
         converged=getattr(model, "converged_", None),
         agreement=problem.agreement(labels),
         class_shares=dict(zip(names, map(float, shares), strict=True)),
+        independence=independence_of(model),
         options=options.to_dict(),
         version=__version__,
         **grouped,
