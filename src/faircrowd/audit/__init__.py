@@ -9,6 +9,7 @@ Public functions are imported here. Where to find them:
 - ``workers/``: how each worker treats groups, with tests, and their influence on the crowd;
 - ``majority/``: how the votes of workers add up in a majority, and what ties leave open;
 - ``agreement``: Krippendorff's alpha;
+- ``independence``: whether the votes of a task are independent given its class, as models assume;
 - ``crowd_audit``: all of this for one crowd, as the report shows it;
 - ``theory/``: the paper's theorems as functions;
 - ``planner/``: how many votes per task are needed, and how well known labels would tell the accuracy.
@@ -18,6 +19,7 @@ from faircrowd.audit.agreement import krippendorff_alpha
 from faircrowd.audit.bootstrap import bootstrap_gap
 from faircrowd.audit.crowd_audit import CrowdAudit, audit_crowd
 from faircrowd.audit.gate import Verdict, check_labels
+from faircrowd.audit.independence import Independence, check_independence
 from faircrowd.audit.intervals import gap_interval
 from faircrowd.audit.majority.bounds import majority_gap_bound, majority_gap_bound_as_printed
 from faircrowd.audit.majority.majority_gap import majority_rates
@@ -41,12 +43,14 @@ __all__ = [
     "CrowdAudit",
     "CrowdPlan",
     "GoldPlan",
+    "Independence",
     "Verdict",
     "WorkerAudit",
     "audit_crowd",
     "audit_workers",
     "bootstrap_gap",
     "by_group",
+    "check_independence",
     "check_labels",
     "conditional_gaps",
     "demographic_parity_difference",

@@ -11,12 +11,14 @@ from faircrowd._checks import few
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.weighted_votes import agreement
+from faircrowd.audit.independence import Independence
 from faircrowd.audit.workers.worker_counts import label_counts
 from faircrowd.engines import LocalEngine
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import gap_of, within
 from faircrowd.fair.margin import Margin
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy, share_right, truth_facts, warning
+from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
@@ -69,6 +71,10 @@ class Summary:
     truth_gap : float or None
         The gap of the true labels themselves; with ``truth_gap_between``, ``truth_shares`` and ``truth_tasks`` as for
         the labels.
+    independence : Independence or None
+        Whether the votes of a task are independent given its class; None if the method does not assume it.
+    certain_changes : CertainChanges or None
+        How many of the labels that were changed to be fair were certain; None if none was changed.
     options : dict
         What the run was given, to repeat it.
     version : str
@@ -100,12 +106,14 @@ class Summary:
     truth_gap_between: list[str] | None = None
     truth_shares: dict[str, dict[str, float]] | None = None
     truth_tasks: dict[str, int] | None = None
+    independence: Independence | None = None
+    certain_changes: CertainChanges | None = None
     options: dict[str, Any] = field(default_factory=dict)
     version: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain values, ready for JSON."""
-        return asdict(self)
+        return {**asdict(self), "independence": self.independence and self.independence.to_dict()}
 
     @property
     def real_price(self) -> float | None:
@@ -168,7 +176,7 @@ class Summary:
         small = [name for name, count in (self.group_tasks or {}).items() if count < _SMALL_GROUP]
         if small:
             said.append(f"groups of fewer than {_SMALL_GROUP} tasks tell little: {few(small)}")
-        return said
+        return [*said, *belief_notes(self.independence, self.certain_changes)]
 
     def _before(self, *, believed: bool) -> str:
         before = self.believed_accuracy_before if believed else self.accuracy_before
@@ -236,6 +244,8 @@ def summarise(
         accuracy_before=None if own is None else share_right(own, truth),
         accuracy_in_sample=in_sample and right is not None,
         truths=None if truth is None or right is None else int(np.count_nonzero(truth != -1)),
+        independence=independence_of(model),
+        certain_changes=None if fair is None else certain_changes(model, posterior, fair),
         options=options or {},
         version=__version__,
         **grouped,
