@@ -324,6 +324,7 @@ def test_light_and_dark_are_readable(two: Path, browser: Any) -> None:
         for chart in ("frontier", "rates", "posterior", "reliability", "funnel"):
             assert contrast(colour(browser, f"#chart-{chart} .role-axis-label text", "fill"), ground) > 4.5
             assert contrast(colour(browser, f"#chart-{chart} .role-axis-title text", "fill"), ground) > 7
+        assert contrast(colour(browser, "#chart-reliability .mark-text text", "fill"), ground) > 4.5
     assert grounds[0] != grounds[1]
 
 

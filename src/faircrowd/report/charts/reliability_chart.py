@@ -61,12 +61,7 @@ def reliability_chart(series: Mapping[str, Reliability], *, confidence: float = 
         },
         {
             "mark": {"type": "text", "align": "right", "dx": -8, "fontSize": 11},
-            "encoding": {
-                "x": x,
-                "y": y,
-                "color": colour,
-                "text": {"field": "count", "type": "quantitative", "format": ",d"},
-            },
+            "encoding": {"x": x, "y": y, "text": {"field": "count", "type": "quantitative", "format": ",d"}},
         },
     ]
     return layered_chart("Confidence and share of right labels", {"values": rows}, layers, height=300)
