@@ -39,7 +39,7 @@ def frontier(
     import pyarrow as pa
 
     from faircrowd.report import OutputFolder
-    from faircrowd.report.accuracy_curves import accuracy_curves
+    from faircrowd.report.accuracy_curves import accuracy_curves, estimated_curve
     from faircrowd.report.belief_and_truth import Pair
     from faircrowd.report.charts import frontier_chart, images
     from faircrowd.runs.fit import fit
@@ -75,7 +75,12 @@ def frontier(
     run = fit(RunOptions(read, model), console)
     with console.waiting("tracing the frontier"):
         traced = run.frontier(objective=objective, random_state=random_state)
+    shown = [*(epsilon for epsilon in _SHOWN if epsilon < traced.gap[0]), float(traced.gap[0])]
     curves = accuracy_curves(traced)
+    if calibrate is not None:
+        with console.waiting("estimating accuracy from known labels"):
+            estimates = run.estimated_frontier(shown, objective=objective, random_state=random_state)
+        curves.insert(0, estimated_curve(traced, shown, estimates or []))
     columns = {"gap": traced.gap}
     for curve in curves:
         columns |= curve.columns()
@@ -86,7 +91,6 @@ def frontier(
         folder.write_csv("frontier.csv", pa.table(columns))
         for name, content in images("frontier", frontier_chart(traced, curves=curves)).items():
             folder.write_bytes(name, content)
-    shown = [*(epsilon for epsilon in _SHOWN if epsilon < traced.gap[0]), float(traced.gap[0])]
     points = [traced.at(epsilon) for epsilon in shown]
     summary = run.summary
     if as_json:
@@ -97,18 +101,20 @@ def frontier(
         more = {"optimality_gap": traced.optimality_gap, "out": str(out), "options": run.options.to_dict()}
         print_json({**said, **known, **more})
         return
-    price = ["given up"] if len(curves) == 1 else [f"{curve.name} price" for curve in curves]
+    # Prices of three kinds would not fit, and that of an estimate says little without its interval.
+    priced = curves if calibrate is None else []
+    price = ["given up"] if len(priced) == 1 else [f"{curve.name} price" for curve in priced]
     header = ["epsilon", *(f"{curve.name} accuracy" for curve in curves), *price, "labels changed", "of all"]
     rows, alarming = [], []
     for i, point in enumerate(points):
         pairs = [Pair(curve.name, point.believed_accuracy, curve.at(point.gap)) for curve in curves]
-        alarming += [(i, j) for j, pair in enumerate(pairs, 1) if pair.is_off]
-        accuracies = [f"{pair.real:.2%}" for pair in pairs]
-        prices = [f"{curve.price(point.gap):.2%}" for curve in curves]
+        alarming += [(i, j) for j, pair in enumerate(pairs, 1) if pair.is_off and curves[j - 1].low is None]
+        accuracies = [curve.in_words(point.gap) for curve in curves]
+        prices = [f"{curve.price(point.gap):.2%}" for curve in priced]
         changed = (f"{point.changed:,.0f}", f"{point.changed / summary.tasks:.1%}")
         rows.append([f"{point.gap:.3f}", *accuracies, *prices, *changed])
     console.table(header, rows, alarming)
-    console.line(f"The last line is the labels as {method} gives them: gap {traced.gap[0]:.3f}.")
+    console.line(f"The last line is the labels as {model.name} gives them: gap {traced.gap[0]:.3f}.")
     if traced.exact:
         console.line(f"The whole frontier, exact: {traced.gap.size:,} points and the straight lines between them.")
     else:
@@ -118,5 +124,5 @@ def frontier(
         )
     told = [line for line in summary.lines() if line[0] in ("true gap", "warning")]
     if run.in_sample:
-        told.append(("note", f"{method} learned from the truth, so that cannot score its labels"))
+        told.append(("note", f"{model.name} learned from the truth, so that cannot score its labels"))
     console.pairs([*told, ("wrote", f"{out}/{', '.join(_FILES)}")])

@@ -1,15 +1,17 @@
 """The numbers and sentences of the page, in the order in which a reader asks for them."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibrate import Calibration
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.reliability import Reliability, reliability
 from faircrowd.audit.crowd_audit import CrowdAudit
 from faircrowd.fair.gap import within
+from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.make import FairResult
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy
 from faircrowd.report.charts import ChartFacts, draw
@@ -60,7 +62,8 @@ def fair_story(
     *,
     asked: bool,
     truth: Codes | None = None,
-    calibration: Mapping[str, Reliability] | None = None,
+    calibration: Calibration | None = None,
+    estimates: GoldEstimates | None = None,
 ) -> dict[str, Any]:
     """Return the story of a run with groups.
 
@@ -72,10 +75,14 @@ def fair_story(
         Whether an epsilon was asked for.
     truth : ndarray of int32, optional
         The true class of each task: -1 where it is not known, -2 where it is not one of the classes.
-    calibration : mapping of str to Reliability, optional
-        The aggregator's reliability before and after calibration, by name; otherwise the truth shows it.
+    calibration : Calibration, optional
+        Of a calibrated aggregator: its reliability before and after. Otherwise the truth shows it.
+    estimates : GoldEstimates, optional
+        What known labels say about the fair labels.
     """
-    shown = _reliability(summary, posterior, truth) if calibration is None else calibration
+    shown = _reliability(summary, posterior, truth)
+    if calibration is not None:
+        shown = {"before calibration": calibration.reliability_before, "after calibration": calibration.reliability}
     groups, classes = result.problem.groups.names, posterior.classes.names
     tally = result.problem.tally(result.solved.labels)
     scored = truth is not None and not summary.accuracy_in_sample
@@ -92,6 +99,7 @@ def fair_story(
         "n_groups": len(groups),
         "interval": audit.interval,
         "changes": _changes(result, groups, classes),
+        "estimates": None if calibration is None else _estimates(summary, calibration, estimates),
         "truth": _truth(summary),
         "errors": _errors(summary, result, truth, groups, classes),
         "certificate": result.certificate if asked else None,
@@ -120,7 +128,7 @@ def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
         )
     return (
         f"The gap between groups fell from {c.gap_before:.3f} to {c.gap:.3f} (epsilon {c.epsilon:g}): {c.changed:,} of "
-        f"{c.tasks:,} labels were changed, {cost_in_words(c, summary.real_price)}, and "
+        f"{c.tasks:,} labels were changed, {cost_in_words(c, summary.real_price, summary.estimated_price)}, and "
         + (
             "no "
             + ("deterministic " if c.decision == "deterministic" else "")
@@ -135,17 +143,21 @@ def _cards(summary: Summary, result: FairResult, asked: bool) -> list[dict[str, 
     """Return the results in four numbers; where the truth is known, they are followed by those that compare with it."""
     c = result.certificate
     true_gap = [] if summary.truth_gap is None else [_card("gap of the true labels", f"{summary.truth_gap:.3f}")]
+    best = [] if summary.estimated_accuracy is None else [_estimate_card("accuracy", summary.estimated_accuracy)]
     if not asked:
         known = _accuracy_cards(summary)
         return [
+            *best,
             _card("gap between groups", f"{c.gap_before:.3f}"),
             *true_gap,
             _card("tasks", f"{c.tasks:,}"),
             _card("workers", f"{summary.workers:,}"),
             *(known or [_card("believed accuracy", f"{c.believed_accuracy_before:.1%}")]),
         ]
-    price = summary.real_price
+    price, cost = summary.real_price, summary.estimated_price
     return [
+        *best,
+        *([] if cost is None else [_estimate_card("accuracy given up", cost)]),
         _card("gap before", f"{c.gap_before:.3f}"),
         _card("gap after", f"{c.gap:.3f}"),
         *true_gap,
@@ -158,6 +170,32 @@ def _cards(summary: Summary, result: FairResult, asked: bool) -> list[dict[str, 
             else [_card("real accuracy given up", f"{price:.2%}", _off(summary, "price of fairness"))]
         ),
     ]
+
+
+def _estimate_card(what: str, found: AccuracyEstimate) -> dict[str, str]:
+    interval = f"{found.low:.1%} to {found.high:.1%}"
+    return _card(f"{what}, estimated: {interval} with {found.confidence:.0%} confidence", f"{found.estimate:.1%}")
+
+
+def _estimates(summary: Summary, calibration: Calibration, estimates: GoldEstimates | None) -> dict[str, Any]:
+    """Return what the known labels say: numbers with intervals, overall and by group."""
+    rows: list[tuple[str, AccuracyEstimate | None]] = [("accuracy", summary.estimated_accuracy)]
+    if estimates is not None:
+        rows = [
+            ("accuracy", estimates.accuracy),
+            ("accuracy before fairness", estimates.accuracy_before),
+            ("accuracy given up", estimates.price),
+            ("gap of the true labels", estimates.truth_gap),
+            *((f"accuracy in group {short(name)}", found) for name, found in estimates.group_accuracy.items()),
+        ]
+    shown = [
+        {"what": what, "estimate": f"{found.estimate:.1%}", "low": f"{found.low:.1%}", "high": f"{found.high:.1%}"}
+        | {"known": f"{found.n_gold:,}"}
+        for what, found in rows[: 5 + MAX_GROUPS]
+        if found is not None
+    ]
+    confidence = None if summary.estimated_accuracy is None else summary.estimated_accuracy.confidence
+    return {"rows": shown, "calibration": calibration, "confidence": f"{confidence or 0.95:.0%}"}
 
 
 def _accuracy_cards(summary: Summary) -> list[dict[str, str]]:

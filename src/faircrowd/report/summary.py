@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from faircrowd import __version__
 from faircrowd._checks import few
+from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
 from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.calibrate import CalibratedCrowd
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.weighted_votes import agreement
 from faircrowd.audit.independence import Independence
@@ -16,13 +18,14 @@ from faircrowd.audit.workers.worker_counts import label_counts
 from faircrowd.engines import LocalEngine
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import gap_of, within
+from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.margin import Margin
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy, share_right, truth_facts, warning
 from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Summary", "cost_in_words", "fair_lines", "group_facts", "summarise"]
+__all__ = ["Summary", "cost_in_words", "estimate_facts", "fair_lines", "group_facts", "summarise"]
 
 _SMALL_GROUP = 30
 _TASKS_PER_PIECE = 1 << 18
@@ -71,6 +74,9 @@ class Summary:
     truth_gap : float or None
         The gap of the true labels themselves; with ``truth_gap_between``, ``truth_shares`` and ``truth_tasks`` as for
         the labels.
+    estimated_accuracy, estimated_accuracy_before, estimated_price, estimated_truth_gap : AccuracyEstimate or None
+        The accuracy, what fairness costs of it, and the gap of the true labels, as estimated from the known labels that
+        the model was calibrated on.
     independence : Independence or None
         Whether the votes of a task are independent given its class; None if the method does not assume it.
     certain_changes : CertainChanges or None
@@ -106,6 +112,10 @@ class Summary:
     truth_gap_between: list[str] | None = None
     truth_shares: dict[str, dict[str, float]] | None = None
     truth_tasks: dict[str, int] | None = None
+    estimated_accuracy: AccuracyEstimate | None = None
+    estimated_accuracy_before: AccuracyEstimate | None = None
+    estimated_price: AccuracyEstimate | None = None
+    estimated_truth_gap: AccuracyEstimate | None = None
     independence: Independence | None = None
     certain_changes: CertainChanges | None = None
     options: dict[str, Any] = field(default_factory=dict)
@@ -154,6 +164,11 @@ class Summary:
         if self.truth_gap is not None:
             where = _where(self.truth_gap, self.truth_gap_between, self.truth_shares)
             said.append(("true gap", f"{self.truth_gap:.3f} between the true labels of the groups{where}"))
+        elif self.estimated_truth_gap is not None:
+            gap = self.estimated_truth_gap
+            said.append(("true gap", f"{gap.estimate:.3f} ({gap.low:.3f} to {gap.high:.3f}) as estimated"))
+        if self.estimated_accuracy is not None:
+            said.append(("estimated", self._estimated(self.estimated_accuracy)))
         if self.believed_accuracy is not None:
             believed = f"{self.believed_accuracy:.1%} accuracy{self._before(believed=True)}"
             said.append(("believed", f"{believed}: the mean posterior probability of the labels"))
@@ -182,6 +197,15 @@ class Summary:
         before = self.believed_accuracy_before if believed else self.accuracy_before
         return "" if before is None else f" ({before:.1%} before fairness)"
 
+    def _estimated(self, accuracy: AccuracyEstimate) -> str:
+        before, price = self.estimated_accuracy_before, self.estimated_price
+        if before is None or price is None:
+            return f"accuracy {accuracy}"
+        return (
+            f"accuracy {accuracy}; {before.estimate:.1%} before fairness, whose price is {price.estimate:.1%} "
+            f"({price.low:.1%} to {price.high:.1%})"
+        )
+
     def _rounds(self) -> str:
         if self.rounds is None:
             return ""
@@ -198,6 +222,7 @@ def summarise(
     *,
     in_sample: bool = False,
     fair: Codes | None = None,
+    estimates: GoldEstimates | None = None,
 ) -> Summary:
     """Summarise a run.
 
@@ -211,6 +236,8 @@ def summarise(
         Whether the model learned from the truth.
     fair : ndarray of int32, optional
         Fair labels, instead of the aggregator's own.
+    estimates : GoldEstimates, optional
+        What known labels say about the fair labels.
     """
     labels, n_classes = posterior.label_codes if fair is None else fair, len(posterior.classes)
     names = posterior.classes.names
@@ -244,6 +271,7 @@ def summarise(
         accuracy_before=None if own is None else share_right(own, truth),
         accuracy_in_sample=in_sample and right is not None,
         truths=None if truth is None or right is None else int(np.count_nonzero(truth != -1)),
+        **estimate_facts(model, estimates),
         independence=independence_of(model),
         certain_changes=None if fair is None else certain_changes(model, posterior, fair),
         options=options or {},
@@ -253,17 +281,34 @@ def summarise(
     )
 
 
-def cost_in_words(certificate: Certificate, real_price: float | None) -> str:
-    """Return what fair labels gave up: believed accuracy and, where it is known, real accuracy."""
+def estimate_facts(model: Aggregator, estimates: GoldEstimates | None) -> dict[str, Any]:
+    """Return what a summary holds of accuracy as estimated from known labels."""
+    if estimates is None:
+        return {"estimated_accuracy": model.accuracy_} if isinstance(model, CalibratedCrowd) else {}
+    return {
+        "estimated_accuracy": estimates.accuracy,
+        "estimated_accuracy_before": estimates.accuracy_before,
+        "estimated_price": estimates.price,
+        "estimated_truth_gap": estimates.truth_gap,
+    }
+
+
+def cost_in_words(certificate: Certificate, real_price: float | None, estimated: AccuracyEstimate | None = None) -> str:
+    """Return what fair labels gave up: accuracy as estimated or else believed and, where it is known, real accuracy."""
     cost = certificate.believed_accuracy_before - certificate.believed_accuracy
     said = f"at {cost:.2%} of believed accuracy"
+    if estimated is not None:
+        said = f"at an estimated price of {estimated.estimate:.1%} of accuracy"
+        said += f" ({estimated.low:.1%} to {estimated.high:.1%})"
     if real_price is None:
         return said
     rose = f"; real accuracy rose by {-real_price:.2%}"
     return said + (f" and {real_price:.2%} of real accuracy" if real_price >= 0 else rose)
 
 
-def fair_lines(certificate: Certificate, real_price: float | None = None) -> list[tuple[str, str]]:
+def fair_lines(
+    certificate: Certificate, real_price: float | None = None, estimated_price: AccuracyEstimate | None = None
+) -> list[tuple[str, str]]:
     """Return what fair labels reached and what they cost, as pairs of a heading and a text.
 
     Parameters
@@ -271,6 +316,8 @@ def fair_lines(certificate: Certificate, real_price: float | None = None) -> lis
     certificate : Certificate
     real_price : float, optional
         The real accuracy that they gave up, where it is known.
+    estimated_price : AccuracyEstimate, optional
+        The accuracy that they gave up as estimated from known labels.
     """
     c = certificate
     if c.changed == 0 and within(c.gap, c.epsilon):
@@ -278,7 +325,7 @@ def fair_lines(certificate: Certificate, real_price: float | None = None) -> lis
     else:
         found = (
             f"the gap fell from {c.gap_before:.3f} to {c.gap:.3f} (epsilon {c.epsilon:g}); {c.changed:,} of "
-            f"{c.tasks:,} labels changed ({c.changed_share:.1%}), {cost_in_words(c, real_price)}"
+            f"{c.tasks:,} labels changed ({c.changed_share:.1%}), {cost_in_words(c, real_price, estimated_price)}"
         )
     lines = [("fair", found)]
     if c.gap > c.epsilon + 1e-12:

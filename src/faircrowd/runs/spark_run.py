@@ -21,7 +21,7 @@ from faircrowd.fair import Certificate
 from faircrowd.fair.tasks.spark_problem import SparkProblem
 from faircrowd.report import OutputFolder, Summary, fair_lines
 from faircrowd.report.belief_notes import independence_of
-from faircrowd.report.summary import group_facts
+from faircrowd.report.summary import estimate_facts, group_facts
 from faircrowd.runs.options import ReadOptions, RunOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out
@@ -153,6 +153,7 @@ def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) 
         class_shares=dict(zip(names, map(float, shares), strict=True)),
         believed_accuracy=believed,
         believed_accuracy_before=None if options.fair is None else believed_before,
+        **estimate_facts(model, None),
         independence=independence_of(model),
         options=options.to_dict(),
         version=__version__,
