@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import faircrowd as fc
-from faircrowd.aggregate.reliability import reliability
+from faircrowd.aggregate.calibration.reliability import reliability
 from faircrowd.fair.frontier import Frontier
 from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves
 from faircrowd.report.charts import CHARTS, ChartFacts, PageChart, frontier_chart, images, register

@@ -193,7 +193,7 @@ for _kind in (
     AggregatorKind(
         name="calibrated",
         class_name="CalibratedCrowd",
-        module="faircrowd.aggregate.calibrate",
+        module="faircrowd.aggregate.calibration.calibrate",
         gold="required",
         by_group=True,
         in_spark=True,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.fair.frontier import Frontier, value_at_gap
 
 __all__ = ["AccuracyCurve", "accuracy_curves", "estimated_curve"]

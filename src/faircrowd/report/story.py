@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
-from faircrowd.aggregate.calibrate import Calibration
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.calibrate import Calibration
+from faircrowd.aggregate.calibration.reliability import Reliability, reliability
 from faircrowd.aggregate.posterior import Posterior
-from faircrowd.aggregate.reliability import Reliability, reliability
 from faircrowd.audit.crowd_audit import CrowdAudit
 from faircrowd.fair.gap import within
 from faircrowd.fair.known_labels import GoldEstimates

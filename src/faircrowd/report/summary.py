@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from faircrowd import __version__
 from faircrowd._checks import few
-from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.calibrate import CalibratedCrowd
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.weighted_votes import agreement
 from faircrowd.audit.independence import Independence

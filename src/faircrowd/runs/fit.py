@@ -3,7 +3,7 @@
 from typing import Any
 
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.calibrate import CalibratedCrowd
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.checkpoint import Checkpoint, fingerprint
 from faircrowd.aggregate.em import Iterative
 from faircrowd.engines import votes_in_memory

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from faircrowd._types import PathOrText
-from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.calibrate import CalibratedCrowd
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.crowd_audit import CrowdAudit, audit_by_truth, audit_crowd
 from faircrowd.audit.workers.worker_audit import WorkerAudit

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from faircrowd._types import ByTask
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.calibrate import CalibratedCrowd
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.registry import kind_of
 from faircrowd.engines import votes_in_memory
 from faircrowd.errors import InputError

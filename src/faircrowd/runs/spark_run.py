@@ -9,7 +9,7 @@ from typing import Any
 from faircrowd import __version__
 from faircrowd._checks import check_choice
 from faircrowd.aggregate.base import Aggregator
-from faircrowd.aggregate.calibrate import CalibratedCrowd
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.em import Iterative
 from faircrowd.aggregate.registry import AGGREGATORS
 from faircrowd.aggregate.saved import MODEL_FILES, model_files

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from faircrowd.aggregate.calibration.reliability import Reliability
 from faircrowd.aggregate.posterior import Posterior
-from faircrowd.aggregate.reliability import Reliability
 from faircrowd.audit.crowd_audit import CrowdAudit
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.make import FairResult

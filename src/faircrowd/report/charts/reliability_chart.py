@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from faircrowd.aggregate.reliability import Reliability
+from faircrowd.aggregate.calibration.reliability import Reliability
 from faircrowd.audit.intervals import wilson
 from faircrowd.report.charts.page_chart import ChartFacts, PageChart, Specification
 from faircrowd.report.charts.vega_lite import COLOURS, layered_chart, quantity
