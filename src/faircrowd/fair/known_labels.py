@@ -1,8 +1,9 @@
 """What known labels say about fair labels: their accuracy, what fairness costs, and the gap of the truth itself.
 
-All of it is estimated, with intervals, by comparing labels with known ones (see
-:mod:`faircrowd.aggregate.calibration.accuracy_estimate`). Each known label is compared with fair labels that were made without it:
-for each fold of the known labels, the labels are made fair once more from a posterior that has not seen the fold.
+All of it is estimated, with intervals, by comparing labels with known ones
+(:mod:`faircrowd.aggregate.calibration.accuracy_estimate`). Each known label is compared with fair labels that were made
+without it: for each fold of the known labels, the labels are made fair once more from a posterior that has not seen
+the fold.
 """
 
 import math
