@@ -148,9 +148,9 @@ def _in_memory(
         }
     not_plain = {name: part for name, part in parameters.items() if not _is_plain(part)}
     for role, part in {**not_plain, **given.more}.items():
-        content: NDArray[Any] = np.asarray(part)
-        digest = hashlib.sha256(repr(list(content.ravel())).encode()).hexdigest()
-        found[role] = {"in_memory": True, "rows": content.size, "columns": [], "sha256": digest}
+        values: NDArray[Any] = np.asarray(part)
+        digest = hashlib.sha256(repr(list(values.ravel())).encode()).hexdigest()
+        found[role] = {"in_memory": True, "rows": values.size, "columns": [], "sha256": digest}
     return found
 
 
