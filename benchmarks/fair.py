@@ -110,7 +110,7 @@ METHODS: dict[str, Callable[[Crowd], Callable[[], Any]]] = {
 
 
 def quality(name: str, data: Crowd, found: Any) -> dict[str, float]:
-    """Return gap and expected accuracy of the labels; for fairlearn, of its rule's probabilities before the draw.
+    """Return gap and believed accuracy of the labels; for fairlearn, of its rule's probabilities before the draw.
 
     For ours, also those of the randomized solution, and how far both are below the bound, which is computed here from
     posterior and multipliers.
@@ -269,7 +269,7 @@ def main() -> None:
     print(
         f"epsilon {EPSILON}. From array to labels, certificate and rule. Seconds are the best of several warm repeats."
     )
-    print("Gap and expected accuracy are of the labels; for fairlearn, of its rule's probabilities before the draw.")
+    print("Gap and believed accuracy are of the labels; for fairlearn, of its rule's probabilities before the draw.")
     print("Memory is reused between repeats; fresh: every array gets new pages. A plain script is in between.")
     print(f"  {'':<42}{'':>11}{'gap':>10}{'accuracy':>11}")
     two = two_classes(tasks)

@@ -105,3 +105,10 @@ def test_the_glossary_names_files_that_exist() -> None:
     assert len(named) > 20
     missing = [name for name in named if not (SOURCE / name).exists() and not (PROJECT / name).exists()]
     assert not missing
+
+
+def test_accuracy_is_believed_or_real_but_not_expected() -> None:
+    """The mean posterior is what a model believes; to call it expected would claim that the model is right."""
+    texts = [*SOURCE.rglob("*.py"), *SOURCE.rglob("*.html"), *(PROJECT / "docs").rglob("*.md"), PROJECT / "README.md"]
+    wrong = [str(path) for path in texts if re.search(r"expected\W+accuracy", path.read_text(encoding="utf-8"), re.I)]
+    assert not wrong

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from faircrowd import votes as votes
     from faircrowd.aggregate import (
         GLAD,
+        AccuracyEstimate,
         BayesVote,
+        CalibratedCrowd,
         DawidSkene,
         GoldMajorityVote,
         MajorityVote,
@@ -36,6 +38,7 @@ __version__ = "0.1.0"
 _SUBPACKAGES = ("aggregate", "audit", "baselines", "datasets", "engines", "errors", "fair", "votes")
 
 _HOME = {
+    "AccuracyEstimate": "aggregate",
     "load_model": "aggregate",
     "save_model": "aggregate",
     "FairCrowd": "fair",
@@ -52,7 +55,9 @@ _HOME = {
 
 __all__ = [
     "GLAD",
+    "AccuracyEstimate",
     "BayesVote",
+    "CalibratedCrowd",
     "DawidSkene",
     "FairCrowd",
     "FairRule",

@@ -30,8 +30,8 @@ def test_flips_by_hand() -> None:
     assert fair.outcome_.gap == pytest.approx(0.1)
     assert (fair.outcome_.changed, fair.outcome_.converged) == (2, True)
     # The two flips cost .8 each of the posterior, of 15 tasks.
-    assert fair.outcome_.expected_accuracy_before == pytest.approx(0.9)
-    assert fair.outcome_.expected_accuracy == pytest.approx(0.9 - 1.6 / 15)
+    assert fair.outcome_.believed_accuracy_before == pytest.approx(0.9)
+    assert fair.outcome_.believed_accuracy == pytest.approx(0.9 - 1.6 / 15)
 
 
 def test_candidates_that_stand_last_in_their_group_are_found() -> None:
@@ -114,7 +114,7 @@ def test_an_aggregator_of_labels_without_probabilities_is_enough() -> None:
     assert fair.estimator_.seen_ == len(crowd.votes)
     assert fair.outcome_.gap <= 0.02 < fair.outcome_.gap_before
     assert fair.outcome_.changed == (fair.labels_ != first.loc[fair.labels_.index]).sum()
-    assert fair.outcome_.expected_accuracy_before == 1.0
+    assert fair.outcome_.believed_accuracy_before == 1.0
 
 
 def test_missing_labels_are_refused() -> None:

@@ -18,7 +18,7 @@ def test_without_ties_it_is_nearly_exact(protocol: str, epsilon: float) -> None:
     rule = SmoothedFairCrowd(epsilon=epsilon, protocol=protocol).fit(two(p), sensitive_features=group)
     exact = fc.make_fair(two(p), group, epsilon=epsilon)
     assert rule.outcome_.gap == pytest.approx(exact.certificate.gap, abs=0.01)
-    assert rule.outcome_.expected_accuracy == pytest.approx(exact.certificate.expected_accuracy, abs=0.002)
+    assert rule.outcome_.believed_accuracy == pytest.approx(exact.certificate.believed_accuracy, abs=0.002)
     # Thresholds: 1/2 + s_a beta_1 / pi_a.
     shares = np.bincount(group) / group.size
     np.testing.assert_allclose(0.5 + np.array([-1, 1]) * rule.beta_[1] / shares, exact.rule.thresholds, atol=0.01)

@@ -12,6 +12,7 @@ import pytest
 
 import faircrowd as fc
 from faircrowd.aggregate.registry import AGGREGATORS
+from faircrowd.report.evidence import file_hash
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -334,3 +335,23 @@ def test_no_folder_is_one_line(tmp_path: Path, faircrowd: Run) -> None:
     code, out, err = faircrowd("verify", tmp_path / "no")
     assert (code, out) == (2, "")
     assert "name a folder that faircrowd wrote" in err
+
+
+def test_results_of_an_earlier_version_verify(done: Path, faircrowd: Run) -> None:
+    """Certificates used to call the believed accuracy expected, and had no calibration."""
+
+    def earlier(certificate: dict[str, Any]) -> dict[str, Any]:
+        old = {name.replace("believed", "expected"): value for name, value in certificate.items()}
+        assert old.pop("calibration") is None
+        return old
+
+    said = json.loads((done / "evidence.json").read_text())
+    (done / "certificate.json").write_text(json.dumps(earlier(said["certificate"])))
+    said["certificate"] = earlier(said["certificate"])
+    said["outputs"]["certificate.json"] = file_hash(done / "certificate.json")
+    (done / "evidence.json").write_text(json.dumps(said))
+    assert verified(faircrowd, done)["differences"] == []
+    said["certificate"]["expected_accuracy"] += 0.01
+    (done / "evidence.json").write_text(json.dumps(said))
+    (wrong,) = verified(faircrowd, done)["differences"]
+    assert wrong.startswith("the certificate in the evidence: believed_accuracy is")

@@ -9,7 +9,7 @@ import pytest
 
 from faircrowd import make_fair
 from faircrowd.errors import InputError
-from faircrowd.fair.certificate import Certificate, certify
+from faircrowd.fair.certificate import EARLIER_NAMES, Certificate, certify
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -41,8 +41,8 @@ def test_numbers_are_counts_of_the_labels() -> None:
     assert found.rates_before == {"x": {"a": 1.0, "b": 0.0, "3": 0.0}, "y": {"a": 0.0, "b": 2 / 3, "3": 1 / 3}}
     assert found.gap == pytest.approx(1 / 6)
     assert found.gap_before == 1.0
-    assert found.expected_accuracy == found.value == (0.75 + 0.25 + 0.75 + 0.25 + 0.0) / 5
-    assert found.expected_accuracy_before == found.value_before == (0.75 + 0.5 + 0.75 + 0.5 + 0.5) / 5
+    assert found.believed_accuracy == found.value == (0.75 + 0.25 + 0.75 + 0.25 + 0.0) / 5
+    assert found.believed_accuracy_before == found.value_before == (0.75 + 0.5 + 0.75 + 0.5 + 0.5) / 5
     assert found.changes == [
         {"group": "x", "before": "a", "after": "b", "tasks": 1},
         {"group": "y", "before": "b", "after": "a", "tasks": 1},
@@ -72,7 +72,7 @@ SCORES, SIDES = CROWD.dirichlet(np.ones(2), 30), np.arange(30) % 2
 FAIR = make_fair(SCORES, SIDES, epsilon=0.05)
 
 
-@pytest.mark.parametrize("name", ["gap", "expected_accuracy", "value", "dual_bound"])
+@pytest.mark.parametrize("name", ["gap", "believed_accuracy", "value", "dual_bound"])
 def test_a_number_may_differ_by_the_tolerance(name: str) -> None:
     said = getattr(FAIR.certificate, name)
     for sign in (-1, 1):
@@ -99,7 +99,7 @@ def test_labels_beyond_epsilon_may_be_worth_more_than_the_bound() -> None:
     problem = read_posterior(SCORES, SIDES)
     tally, gain = problem.tally(own.astype(np.int32)), make_gain("accuracy", 2)
     beyond = replace(
-        FAIR.certificate, gap=gap_of(tally.rates), value=tally.values(gain)[1], expected_accuracy=tally.accuracies[1]
+        FAIR.certificate, gap=gap_of(tally.rates), value=tally.values(gain)[1], believed_accuracy=tally.accuracies[1]
     )
     assert beyond.gap > beyond.epsilon + 0.01
     assert beyond.bound < beyond.value - 0.001
@@ -115,3 +115,14 @@ def test_certificates_of_weights_and_of_gains_are_checked_by_them() -> None:
             fair.certificate.verify(SCORES, SIDES, fair.labels, sample_weight=given)
             with pytest.raises(InputError, match="The certificate's"):
                 fair.certificate.verify(SCORES, SIDES, fair.labels, sample_weight=weights if given is None else None)
+
+
+def test_numbers_under_their_earlier_names() -> None:
+    """``expected_accuracy`` is what outside code may still read; files have ``believed_accuracy``."""
+    found = FAIR.certificate
+    assert found.expected_accuracy == found.believed_accuracy
+    assert found.expected_accuracy_before == found.believed_accuracy_before
+    said = found.to_dict()
+    assert EARLIER_NAMES.keys().isdisjoint(said)
+    assert set(EARLIER_NAMES.values()) <= set(said)
+    assert said["calibration"] is None

@@ -8,7 +8,7 @@ import pytest
 from fair import optima
 from faircrowd import make_fair
 from faircrowd.errors import OptionError
-from faircrowd.fair.frontier import Frontier, SweepPoint, _accuracy_gained, _traced, sweep, trace_frontier
+from faircrowd.fair.frontier import Frontier, SweepPoint, _accuracy_gained, _traced, sweep, trace_frontier, value_at_gap
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.spark_problem import SparkProblem
@@ -38,7 +38,7 @@ def test_between_vertices_the_curve_is_a_line(curve: Frontier) -> None:
         found = curve.at(epsilon)
         assert found.gap == epsilon
         rows = slice(3, None) if epsilon < 0.25 else slice(0, 3)
-        for name in ("value", "changed", "accuracy"):
+        for name in ("value", "changed", "believed_accuracy"):
             line = np.interp(-epsilon, -curve.gap[rows], getattr(curve, name)[rows])
             assert getattr(found, name) == pytest.approx(line, abs=1e-12)
 
@@ -78,7 +78,7 @@ def test_the_exact_curve_is_the_best_of_randomized_labels(objective: Any, flippe
         np.average(free[group == a], weights=None if weights is None else weights[group == a]) for a in (0, 1)
     ))))  # fmt: skip
     assert found.value[0] == pytest.approx(np.average(gains.max(axis=1), weights=weights))
-    assert found.accuracy[0] == pytest.approx(np.average(P[np.arange(40), free], weights=weights))
+    assert found.believed_accuracy[0] == pytest.approx(np.average(P[np.arange(40), free], weights=weights))
     assert (found.changed[0], found.changed[1]) == (0.0, 1.0)
 
 
@@ -110,7 +110,7 @@ def test_a_traced_curve_sums_up_its_solutions(weighted: bool) -> None:
     for i, at in enumerate(solutions):
         assert found.value[i] == at.value
         accuracy = sum(w[t] * at.probabilities[t, k] * WIDE[t, k] for t in range(40) for k in range(3)) / w.sum()
-        assert found.accuracy[i] == pytest.approx(accuracy)
+        assert found.believed_accuracy[i] == pytest.approx(accuracy)
         assert found.changed[i] == pytest.approx(sum(1 - at.probabilities[t, at.unconstrained[t]] for t in range(40)))
         best = optima.best_randomized(WIDE, GROUP, at.epsilon, weights)
         assert at.value == pytest.approx(best, abs=1e-7)
@@ -153,6 +153,47 @@ def test_f1_of_two_groups_is_traced() -> None:
     assert found.gap.size == 21
 
 
+# Real accuracy.
+
+TRUTH = np.where(RNG.random(40) < 0.1, -1, RNG.integers(-2, 2, 40)).astype(np.int32)
+FEW_VOTES = np.round(P * 4) / 4  # many tied tasks, also at a half
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weights"])
+@pytest.mark.parametrize("posterior", [P, FEW_VOTES], ids=["distinct", "tied"])
+@pytest.mark.parametrize("objective", ["accuracy", GAINS], ids=["accuracy", "gains"])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_real_accuracy_is_that_of_the_best_randomized_labels(
+    flipped: bool, objective: Any, posterior: np.ndarray, weights: np.ndarray | None
+) -> None:
+    """At every epsilon, against the rule solved for it alone."""
+    group, known = 1 - TWO if flipped else TWO, TRUTH != -1
+    asked: dict[str, Any] = {"objective": objective, "sample_weight": weights}
+    result = make_fair(posterior, group, epsilon=0.1, **asked)
+    found = result.frontier_against(TRUTH)
+    assert result.frontier.real_accuracy is None
+    assert found.real_accuracy is not None
+    for epsilon in (0.0, 0.01, 0.07, 0.2, float(found.gap[found.gap.size // 2]), float(found.gap[0])):
+        alone = make_fair(posterior, group, epsilon=epsilon, decision="randomized", **asked).probabilities
+        right = np.where(TRUTH >= 0, alone[np.arange(40), TRUTH], 0.0)[known]
+        wanted = np.average(right, weights=None if weights is None else weights[known])
+        assert value_at_gap(found.gap, found.real_accuracy, epsilon) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_real_accuracy_of_three_classes_is_that_of_each_solution() -> None:
+    truth = RNG.integers(-2, 3, 40).astype(np.int32)
+    found = make_fair(WIDE, GROUP, epsilon=0.1).frontier_against(truth)
+    assert found.real_accuracy is not None
+    for i in (0, 10, 20):
+        alone = make_fair(WIDE, GROUP, epsilon=float(found.gap[i]), decision="randomized").probabilities
+        right = np.where(truth >= 0, alone[np.arange(40), truth], 0.0)[truth != -1]
+        assert found.real_accuracy[i] == pytest.approx(right.mean(), abs=1e-9)
+
+
+def test_no_truth_is_no_real_accuracy() -> None:
+    assert make_fair(P, TWO, epsilon=0.1).frontier_against(np.full(40, -1, np.int32)).real_accuracy is None
+
+
 # Choices.
 
 
@@ -173,7 +214,7 @@ def test_deterministic_choices_count_the_labels(flipped: bool) -> None:
         np.testing.assert_array_equal(choice.moved, moves(P.argmax(axis=1), fair.labels, group, 2))
         assert choice.changed == (fair.labels != P.argmax(axis=1)).sum()
         assert choice.gap == pytest.approx(optima.gap(fair.labels, group, 2), abs=1e-12)
-        assert choice.accuracy == pytest.approx(P[np.arange(40), fair.labels].mean(), abs=1e-12)
+        assert choice.believed_accuracy == pytest.approx(P[np.arange(40), fair.labels].mean(), abs=1e-12)
         for a in (0, 1):
             np.testing.assert_allclose(choice.rates[a], np.eye(2)[fair.labels[group == a]].mean(axis=0), atol=1e-12)
         assert choice.thresholds is not None
@@ -210,7 +251,7 @@ def test_randomized_choices_are_expectations(name: str) -> None:
         np.testing.assert_allclose(choice.rates, mass / mass.sum(axis=1, keepdims=True), atol=1e-12)
         assert choice.gap == pytest.approx(np.ptp(choice.rates, axis=0).max(), abs=1e-12)
         assert choice.gap <= at.epsilon + 1e-9
-        assert choice.accuracy == pytest.approx(
+        assert choice.believed_accuracy == pytest.approx(
             np.average((at.probabilities * posterior).sum(axis=1), weights=w), abs=1e-12
         )
         assert choice.changed == pytest.approx(sum(1 - at.probabilities[t, own[t]] for t in range(40)), abs=1e-9)

@@ -116,7 +116,7 @@ def test_options(name: str) -> None:
 def test_a_certificate_of_other_numbers_is_refused(name: str) -> None:
     posterior, group = tasks(2, 2, None)
     result = fc.make_fair(posterior, group, epsilon=0.04, objective=name)
-    for field in ("gap", "expected_accuracy", "value", "dual_bound"):
+    for field in ("gap", "believed_accuracy", "value", "dual_bound"):
         for change in (-1e-6, 1e-6):
             other = replace(result.certificate, **{field: getattr(result.certificate, field) + change})
             with pytest.raises(InputError, match=f"certificate's {field} is"):

@@ -60,7 +60,7 @@ def test_a_certificate_that_was_changed_is_found_out() -> None:
     from dataclasses import replace
 
     fair = make_fair(WIDE, FOUR, epsilon=0.05)
-    for wrong in ({"gap": 0.0}, {"expected_accuracy": 0.9}, {"bound": 2.0}):
+    for wrong in ({"gap": 0.0}, {"believed_accuracy": 0.9}, {"bound": 2.0}):
         with pytest.raises(InputError, match="The certificate"):
             replace(fair.certificate, **wrong).verify(WIDE, FOUR, fair.labels)
 
@@ -170,7 +170,7 @@ def test_choices_are_what_each_epsilon_gives(objective: str) -> None:
             chances = np.eye(2)[alone.labels.to_numpy()]
             assert found.changed == alone.certificate.changed
             assert found.gap == pytest.approx(alone.certificate.gap, abs=1e-12)
-        assert found.accuracy == pytest.approx(
+        assert found.believed_accuracy == pytest.approx(
             float((chances * MODEL.probas_.to_numpy()).sum(axis=1).mean()), abs=1e-12
         )
         for a in (0, 1):
@@ -185,7 +185,7 @@ def test_choices_of_many_classes() -> None:
     problem = read_posterior(WIDE, FOUR)
     for found in choices(problem, make_gain("accuracy", WIDE.shape[1]), [0.02, 0.1, 1.0], 0):
         alone = make_fair(WIDE, FOUR, epsilon=found.epsilon, decision="randomized")
-        assert found.accuracy == pytest.approx(alone.certificate.bound, abs=1e-9)
+        assert found.believed_accuracy == pytest.approx(alone.certificate.bound, abs=1e-9)
         assert found.gap <= found.epsilon + 1e-9
         assert found.moved.sum() == pytest.approx(FOUR.size)
 

@@ -192,7 +192,9 @@ def test_the_frontier_of_gains_knows_their_accuracy(weighted: bool) -> None:
     for epsilon in (0.0, 0.03, 0.1, 0.2):
         alone = make_fair(posterior, group, epsilon=epsilon, **settings).probabilities
         point = frontier.at(epsilon)
-        assert point.accuracy == pytest.approx(np.average((posterior * alone).sum(axis=1), weights=weights), abs=1e-12)
+        assert point.believed_accuracy == pytest.approx(
+            np.average((posterior * alone).sum(axis=1), weights=weights), abs=1e-12
+        )
         worth = ((posterior @ gains) * alone).sum(axis=1)
         assert point.value == pytest.approx(np.average(worth, weights=weights), abs=1e-12)
 

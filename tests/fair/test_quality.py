@@ -67,7 +67,7 @@ def crowd(request: pytest.FixtureRequest, data_folder: Path) -> Crowd:
     return CROWDS[request.param](data_folder)
 
 
-def expected_accuracy(p: np.ndarray, labels: np.ndarray) -> float:
+def believed_accuracy(p: np.ndarray, labels: np.ndarray) -> float:
     return float(np.where(labels == 1, p, 1 - p).mean())
 
 
@@ -92,10 +92,10 @@ def test_no_method_is_better_at_its_own_gap(crowd: Crowd, model: str) -> None:
             if name == "fairlearn" and (seed or epsilon != EPSILONS[1]):
                 continue  # slow, and a sample will do
             other = rival(p, group, epsilon, np.random.default_rng([seed, number]))
-            gap, theirs = abs(signed_gap(other, group)), expected_accuracy(p, other)
+            gap, theirs = abs(signed_gap(other, group)), believed_accuracy(p, other)
             # At the rival's own gap, and at epsilon where the rival keeps it.
             for limit in {gap, max(gap, epsilon)}:
-                reached = expected_accuracy(p, ours(posterior, part.groups, limit))
+                reached = believed_accuracy(p, ours(posterior, part.groups, limit))
                 assert reached >= theirs - 1e-12, f"{name} for epsilon {epsilon} at gap {limit}, resample {seed}"
 
 

@@ -33,7 +33,9 @@ def test_a_run_has_all_its_parts(read: ReadOptions) -> None:
     assert (run.labels == run.fair.result_.solved.labels).all()
     assert run.summary.gap == run.certificate.gap <= 0.05
     assert run.details() == {"certificate": run.certificate.to_dict()}
-    assert run.frontier().at(0.05).accuracy == pytest.approx(run.fair.frontier_.at(0.05).accuracy, abs=1e-12)
+    assert run.frontier().at(0.05).believed_accuracy == pytest.approx(
+        run.fair.frontier_.at(0.05).believed_accuracy, abs=1e-12
+    )
     assert run.text().startswith("read ")
     assert not run.in_sample
 

@@ -9,7 +9,10 @@ Names, methods and attributes follow crowd-kit. Where things are:
 - ``confusion``: workers as confusion matrices, shared by ``bayes``, ``dawid_skene`` and ``one_coin``;
   ``initial_error``: confusion matrices given by the user; ``weighted_votes``: sums of weights, agreement with labels;
 - ``em``: the one loop of expectation-maximisation; ``checkpoint``: its rounds in a file, to go on from;
+- ``calibration/``: ``CalibratedCrowd``, models calibrated on known labels, and accuracy estimated from these;
+- ``pooling``: pseudo-counts that draw a worker's confusion matrix toward the crowd's;
 - ``saved``: fitted models in a folder;
+- ``reliability``: confidence against the share of right labels;
 - ``kernels/``: compiled loops over blocks of votes.
 
 Names are imported on first use.
@@ -22,6 +25,8 @@ from faircrowd.aggregate.registry import AGGREGATORS
 
 if TYPE_CHECKING:
     from faircrowd.aggregate.bayes import BayesVote
+    from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+    from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd, Calibration
     from faircrowd.aggregate.dawid_skene import DawidSkene
     from faircrowd.aggregate.glad import GLAD
     from faircrowd.aggregate.majority import MajorityVote
@@ -31,7 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GLAD",
+    "AccuracyEstimate",
     "BayesVote",
+    "CalibratedCrowd",
+    "Calibration",
     "DawidSkene",
     "GoldMajorityVote",
     "MajorityVote",
@@ -42,10 +50,17 @@ __all__ = [
     "save_model",
 ]
 
+_HOME = {
+    "AccuracyEstimate": "calibration.accuracy_estimate",
+    "Calibration": "calibration.calibrate",
+    "load_model": "saved",
+    "save_model": "saved",
+}
+
 
 def __getattr__(name: str) -> object:
-    if name in ("load_model", "save_model"):
-        found: object = getattr(import_module("faircrowd.aggregate.saved"), name)
+    if name in _HOME:
+        found: object = getattr(import_module(f"faircrowd.aggregate.{_HOME[name]}"), name)
         return found
     for kind in AGGREGATORS.values():
         if kind.class_name == name:

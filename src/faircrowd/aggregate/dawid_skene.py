@@ -21,6 +21,7 @@ from faircrowd.aggregate.confusion import (
 )
 from faircrowd.aggregate.em import Iterative, OnRound, iterate
 from faircrowd.aggregate.initial_error import read_initial_error
+from faircrowd.aggregate.pooling import check_pooling, log_prior, prior_counts
 from faircrowd.aggregate.posterior import make_posterior
 from faircrowd.aggregate.weighted_votes import weigh
 from faircrowd.engines import Votes, gold_of
@@ -35,7 +36,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
 
     Maximises the likelihood
     :math:`\prod_i \sum_k p_k(a_i) \prod_{(r, j) \in \text{votes of } i} \pi^{(r)}_{j,k}(a_i)` of the votes,
-    times the prior that ``smoothing`` states, by expectation-maximisation in log space.
+    times the prior that ``smoothing`` and ``pooling`` state, by expectation-maximisation in log space.
 
     Parameters
     ----------
@@ -60,6 +61,11 @@ class DawidSkene(Iterative, ConfusionAggregator):
     smoothing : float
         Pseudo-count added to every cell of the confusion matrices and of the class shares: a Dirichlet prior
         with this count plus one. The default only keeps probabilities above zero.
+    pooling : {"learned"}, float or None
+        Draw each worker's matrix toward the crowd's, and with ``by_group`` a worker's matrix in a group toward the
+        worker's: with strengths learned from the votes, or with this many votes per true class. Use it if workers have
+        few votes, or with ``by_group``: the posterior is much less overconfident (docs/decisions/0011-pooling.md).
+        None or 0, no pooling, is Dawid and Skene's model.
     ties : {"first", "last"}
         The class that wins a tie: the first or the last in sorted order.
 
@@ -70,7 +76,8 @@ class DawidSkene(Iterative, ConfusionAggregator):
     errors_, priors_
         Confusion matrices and class shares, as the last posterior estimates them.
     loss_history_ : list of float
-        The log-likelihood (plus the log prior of ``smoothing``) per vote of each round's parameters. It never falls.
+        The log-likelihood (plus the log prior of ``smoothing`` and ``pooling``) per vote of each round's parameters.
+        It never falls.
     converged_ : bool
         Whether the objective settled within ``n_iter`` rounds.
     n_iter_ : int
@@ -101,6 +108,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
     start: str = "majority"
     initial_skill: float = 0.7
     smoothing: float = 1e-10
+    pooling: str | float | None = None
     ties: str = "first"
 
     def fit(
@@ -138,7 +146,10 @@ class DawidSkene(Iterative, ConfusionAggregator):
         self._grouped = self.by_group
         counter = VoteCounter(votes, by_group=self.by_group, gold=gold)
         first = counter.from_shares()
-        self._seen = first.errors.sum(axis=(2, 3)) > 0
+        self._pseudo = self.smoothing + self._prior_counts(first)
+        # A matrix that was pooled with the worker's other groups is known as soon as the worker is.
+        seen = first.errors.sum(axis=(2, 3)) > 0
+        self._seen = np.broadcast_to(seen.any(axis=1, keepdims=True), seen.shape) if self.pooling else seen
         counts = first
 
         def one_round(model: Confusion) -> tuple[float, Confusion]:
@@ -156,8 +167,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
             checkpoint=checkpoint,
             on_round=on_round,
         )
-        pooled = Counts(counts.errors.sum(axis=0, keepdims=True), counts.priors)
-        self._average = self._maximise(pooled).errors[0]
+        self._average = self._matrices(counts.errors.sum(axis=0, keepdims=True), self.smoothing)[0]
         return self._keep(votes, counter)
 
     def _check(self) -> None:
@@ -166,6 +176,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
         check_number("tol", self.tol)
         check_number("smoothing", self.smoothing, low=0, high=LARGEST)
         check_number("initial_skill", self.initial_skill, low=0, high=1)
+        check_pooling(self.pooling)
         check_choice("start", self.start, ("majority", "skill"))
         check_choice("initial_error_strategy", self.initial_error_strategy, (None, "assign", "addition"))
 
@@ -187,7 +198,14 @@ class DawidSkene(Iterative, ConfusionAggregator):
         return self._maximise(counts)
 
     def _maximise(self, counts: Counts) -> Confusion:
-        return Confusion(normalised(counts.errors + self.smoothing, axis=2), self._class_shares(counts))
+        return Confusion(self._matrices(counts.errors, self._pseudo), self._class_shares(counts))
+
+    def _matrices(self, counts: NDArray[np.float64], pseudo: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        """Return confusion matrices from counts and pseudo-counts."""
+        return normalised(counts + pseudo, axis=2)
+
+    def _prior_counts(self, first: Counts) -> NDArray[np.float64] | float:
+        return prior_counts(first.errors, self.pooling)
 
     def _class_shares(self, counts: Counts) -> NDArray[np.float64]:
         if self.group_priors:
@@ -196,10 +214,12 @@ class DawidSkene(Iterative, ConfusionAggregator):
         return np.repeat(pooled, counts.priors.shape[0], axis=0)
 
     def _log_prior(self, model: Confusion) -> float:
-        """Return the log density of the Dirichlet prior, up to a constant."""
+        """Return the log density of the Dirichlet priors, up to a constant."""
+        priors = model.priors if self.group_priors else model.priors[:1]
+        if self.pooling:
+            return log_prior(model.errors, self._pseudo) + log_prior(priors, self.smoothing)
         if self.smoothing == 0:
             return 0.0
-        priors = model.priors if self.group_priors else model.priors[:1]
         return self.smoothing * math.fsum(float(np.log(table).sum()) for table in (model.errors, priors))
 
     def _keep(self, votes: Votes, counter: VoteCounter) -> Self:

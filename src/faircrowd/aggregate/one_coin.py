@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from faircrowd.aggregate.confusion import Confusion, Counts, normalised
 from faircrowd.aggregate.dawid_skene import DawidSkene
+from faircrowd.aggregate.pooling import log_prior, prior_counts
 
 __all__ = ["OneCoinDawidSkene"]
 
@@ -18,7 +19,7 @@ class OneCoinDawidSkene(DawidSkene):
 
     A wrong vote is equally likely to be any other class: the confusion matrix has :math:`p_r` on its diagonal and
     :math:`(1 - p_r)/(K - 1)` elsewhere. Parameters and attributes are those of :class:`DawidSkene`;
-    here ``smoothing`` is a pseudo-count of right and of wrong votes.
+    here ``smoothing`` and ``pooling`` are pseudo-counts of right and of wrong votes.
 
     Attributes
     ----------
@@ -49,30 +50,34 @@ class OneCoinDawidSkene(DawidSkene):
             index["group"] = votes.groups.take(group)
         return votes.style.series(index, "skill", skills.ravel())
 
-    def _maximise(self, counts: Counts) -> Confusion:
-        return Confusion(self._one_coin(counts, self.smoothing), self._class_shares(counts))
+    def _matrices(self, counts: NDArray[np.float64], pseudo: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        n_classes = counts.shape[-1]
+        right, wrong = np.moveaxis(normalised(_right_and_wrong(counts) + pseudo, axis=2)[..., None], 2, 0)
+        return np.asarray(np.where(np.eye(n_classes, dtype=bool), right, wrong / max(n_classes - 1, 1)))
+
+    def _prior_counts(self, first: Counts) -> NDArray[np.float64] | float:
+        return prior_counts(_right_and_wrong(first.errors), self.pooling)
 
     def _most_likely(self, counts: Counts) -> Confusion:
-        return Confusion(self._one_coin(counts, 0.0), normalised(counts.priors, axis=1))
-
-    def _one_coin(self, counts: Counts, smoothing: float) -> NDArray[np.float64]:
-        n_classes = counts.priors.shape[1]
-        diagonal = np.eye(n_classes, dtype=bool)
-        # Wrong votes are summed, not computed as all minus right: a small `smoothing` of none would be rounded away.
-        votes = np.einsum("rajk,cjk->cra", counts.errors, np.stack([diagonal, ~diagonal]).astype(np.float64))
-        right, wrong = normalised(votes + smoothing, axis=0)[..., None, None]
-        return np.asarray(np.where(diagonal, right, wrong / max(n_classes - 1, 1)))
+        return Confusion(self._matrices(counts.errors, 0.0), normalised(counts.priors, axis=1))
 
     def _log_prior(self, model: Confusion) -> float:
+        skills = np.clip(_skills(model), 1e-300, 1 - 1e-16)
+        priors = model.priors if self.group_priors else model.priors[:1]
+        if self.pooling:
+            both = np.stack([skills, 1 - skills], axis=2)[..., None]
+            return log_prior(both, self._pseudo) + log_prior(priors, self.smoothing)
         if self.smoothing == 0:
             return 0.0
-        skills = np.clip(_skills(model), 1e-300, 1 - 1e-16)
-        logs = (
-            np.log(skills).sum()
-            + np.log1p(-skills).sum()
-            + np.log(model.priors if self.group_priors else model.priors[:1]).sum()
-        )
-        return float(self.smoothing * logs)
+        return float(self.smoothing * (np.log(skills).sum() + np.log1p(-skills).sum() + np.log(priors).sum()))
+
+
+def _right_and_wrong(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the numbers of right and of wrong votes: shape (n_workers, n_groups, 2, 1)."""
+    diagonal = np.eye(counts.shape[-1], dtype=bool)
+    # Wrong votes are summed, not computed as all minus right: a small `smoothing` of none would be rounded away.
+    both = np.einsum("rajk,cjk->rac", counts, np.stack([diagonal, ~diagonal]).astype(np.float64))
+    return np.asarray(both[..., None])
 
 
 def _skills(model: Confusion) -> NDArray[np.float64]:

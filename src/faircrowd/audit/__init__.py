@@ -12,7 +12,7 @@ Public functions are imported here. Where to find them:
 - ``independence``: whether the votes of a task are independent given its class, as models assume;
 - ``crowd_audit``: all of this for one crowd, as the report shows it;
 - ``theory/``: the paper's theorems as functions;
-- ``planner/``: how many votes per task are needed.
+- ``planner/``: how many votes per task are needed, and how well known labels would tell the accuracy.
 """
 
 from faircrowd.audit.agreement import krippendorff_alpha
@@ -34,7 +34,7 @@ from faircrowd.audit.metrics.fairness_metrics import (
     equalized_odds_ratio,
     selection_rate,
 )
-from faircrowd.audit.planner import CrowdPlan, plan_crowd
+from faircrowd.audit.planner import CrowdPlan, GoldPlan, plan_crowd, plan_gold
 from faircrowd.audit.strata import ConditionalGaps, conditional_gaps
 from faircrowd.audit.workers.worker_audit import WorkerAudit, audit_workers
 
@@ -42,6 +42,7 @@ __all__ = [
     "ConditionalGaps",
     "CrowdAudit",
     "CrowdPlan",
+    "GoldPlan",
     "Independence",
     "Verdict",
     "WorkerAudit",
@@ -65,5 +66,6 @@ __all__ = [
     "majority_rates",
     "majority_ties",
     "plan_crowd",
+    "plan_gold",
     "selection_rate",
 ]

@@ -33,8 +33,8 @@ class Outcome:
         The gap that was asked for.
     gap, gap_before : float
         The demographic-parity gap of the labels, and of the aggregator's own labels.
-    expected_accuracy, expected_accuracy_before : float
-        Mean posterior probability of the labels, by the aggregator's posterior.
+    believed_accuracy, believed_accuracy_before : float
+        Mean posterior probability of the labels, by the aggregator's posterior: the accuracy if that is right.
     changed : int
         Number of labels that differ from the aggregator's own.
     converged : bool
@@ -45,11 +45,21 @@ class Outcome:
     epsilon: float
     gap: float
     gap_before: float
-    expected_accuracy: float
-    expected_accuracy_before: float
+    believed_accuracy: float
+    believed_accuracy_before: float
     changed: int
     converged: bool
     tasks: int
+
+    @property
+    def expected_accuracy(self) -> float:
+        """``believed_accuracy``: the same number under its earlier name."""
+        return self.believed_accuracy
+
+    @property
+    def expected_accuracy_before(self) -> float:
+        """``believed_accuracy_before``: the same number under its earlier name."""
+        return self.believed_accuracy_before
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain values, ready for JSON."""
@@ -125,8 +135,8 @@ class Baseline(Parameters, ABC):
             epsilon=float(self.epsilon),
             gap=gap_of(tally.rates),
             gap_before=gap_of(tally.rates_before),
-            expected_accuracy=accuracy,
-            expected_accuracy_before=accuracy_before,
+            believed_accuracy=accuracy,
+            believed_accuracy_before=accuracy_before,
             changed=int((labels != problem.own).sum()),
             converged=converged,
             tasks=int(labels.size),

@@ -118,11 +118,11 @@ def convergence_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def extra_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Plot expected accuracy against the gap, one panel per crowd."""
+    """Plot believed accuracy against the gap, one panel per crowd."""
     points = [{**row, "crowd": f"{row['dataset']}, {row['groups']}"} for row in rows if row["epsilon"] is not None]
     return {
         "$schema": _SCHEMA,
-        "title": "Expected accuracy against the gap",
+        "title": "Believed accuracy against the gap",
         "data": {"values": points},
         "facet": {"field": "crowd", "type": "nominal", "title": None, "columns": 4},
         "spec": {
@@ -131,7 +131,7 @@ def extra_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "mark": {"type": "line", "point": True},
             "encoding": {
                 "x": {"field": "gap", "type": "quantitative"},
-                "y": {"field": "expected_accuracy", "type": "quantitative", "scale": {"zero": False}},
+                "y": {"field": "believed_accuracy", "type": "quantitative", "scale": {"zero": False}},
                 "color": {"field": "aggregator", "type": "nominal", "scale": {"range": list(COLOURS[:2])}},
             },
         },

@@ -21,7 +21,7 @@ COLUMNS = (
     "aggregator",
     "epsilon",
     "gap",
-    "expected_accuracy",
+    "believed_accuracy",
     "accuracy",
     "changed",
     "optimality_gap",
@@ -66,13 +66,13 @@ def _rows(material: Material, unit: Crossing) -> Iterator[dict[str, Any]]:
         own = np.argmax(belief.values, axis=1)
         rates = [np.bincount(own[group == a], minlength=votes.n_classes) / (group == a).sum() for a in np.unique(group)]
         right = float((own == truth)[known].mean()) if known.any() else None
-        before = {"gap": gap_of(rates), "expected_accuracy": float(belief.values.max(axis=1).mean())}
+        before = {"gap": gap_of(rates), "believed_accuracy": float(belief.values.max(axis=1).mean())}
         yield {**dict.fromkeys(COLUMNS), **row, **before, "accuracy": right, "changed": 0}
         for epsilon in EPSILONS:
             start = time.perf_counter()
             fair = make_fair(belief.values, group, epsilon=epsilon, evidence=votes.votes_per_task)
             seconds, c = time.perf_counter() - start, fair.certificate
             right = float((fair.labels == truth)[known].mean()) if known.any() else None
-            found = {"gap": c.gap, "expected_accuracy": c.expected_accuracy, "accuracy": right, "changed": c.changed}
+            found = {"gap": c.gap, "believed_accuracy": c.believed_accuracy, "accuracy": right, "changed": c.changed}
             proof = {"epsilon": epsilon, "optimality_gap": c.optimality_gap, "seconds": seconds}
             yield {**row, **found, **proof}

@@ -1,4 +1,4 @@
-"""Fair labels: the best labels whose gap between groups is at most epsilon, with a proof.
+"""Fair labels: the best labels whose gap between groups is at most epsilon, with a certificate.
 
 Where things are
 ----------------
@@ -19,6 +19,8 @@ rule, sql
 certificate, frontier, what_if, margin
     What was reached and the numbers to check it; every epsilon at once; what other epsilons would give; what holds for
     all tasks like these.
+known_labels
+    Accuracy, price and the truth's own gap as estimated from known labels.
 
 Words
 -----
@@ -57,6 +59,7 @@ from faircrowd.fair.make import FairResult, make_fair
 from faircrowd.fair.rule import FairRule
 
 if TYPE_CHECKING:
+    from faircrowd.fair.known_labels import GoldEstimates
     from faircrowd.fair.margin import Margin, margin_for
     from faircrowd.fair.tasks.spark_problem import apply_rule
 
@@ -67,13 +70,19 @@ __all__ = [
     "FairResult",
     "FairRule",
     "Frontier",
+    "GoldEstimates",
     "Margin",
     "apply_rule",
     "make_fair",
     "margin_for",
 ]
 
-_IMPORTED_ON_FIRST_USE = {"Margin": "margin", "margin_for": "margin", "apply_rule": "tasks.spark_problem"}
+_IMPORTED_ON_FIRST_USE = {
+    "GoldEstimates": "known_labels",
+    "Margin": "margin",
+    "margin_for": "margin",
+    "apply_rule": "tasks.spark_problem",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -20,12 +20,22 @@ from faircrowd.votes import Vocabulary
 if TYPE_CHECKING:
     from faircrowd._types import ByTask, FrameLike, ValuesLike
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["EARLIER_NAMES", "Certificate", "certify"]
+
+EARLIER_NAMES = {
+    "expected_accuracy": "believed_accuracy",
+    "expected_accuracy_before": "believed_accuracy_before",
+}
+"""Names that fields have in files of earlier versions."""
 
 
 @dataclass(frozen=True)
 class Certificate:
     """What fair labels promise and reach; ``verify`` recomputes it.
+
+    All of it is about the posterior that the labels were made from. Where that is wrong, labels that are optimal under
+    it are not the most accurate ones: ``believed_accuracy`` is what the posterior says, and the share of labels that
+    are right may be far from it.
 
     Attributes
     ----------
@@ -34,13 +44,14 @@ class Certificate:
         The demographic-parity gap of the labels, and of the aggregator's own labels.
     rates, rates_before : dict
         Share of each class in each group.
-    expected_accuracy, expected_accuracy_before : float
-        Mean posterior probability of the labels.
+    believed_accuracy, believed_accuracy_before : float
+        Mean posterior probability of the labels, and of the aggregator's own labels: their accuracy if the posterior
+        is right.
     objective : str
     value, value_before : float
-        The objective of the labels, and of the aggregator's own labels.
+        The objective of the labels under this posterior, and of the aggregator's own labels.
     bound : float
-        No labelling within epsilon has a higher objective (with ``strict``, no deterministic one).
+        No labelling within epsilon has a higher objective under this posterior (with ``strict``, no deterministic one).
     dual_bound : float
         The bound that the multipliers prove for all labels, randomized or not; above ``bound`` only with ``strict``,
         where an integer program proves more.
@@ -48,7 +59,7 @@ class Certificate:
         ``bound - value``: how much better labels could be at most. (Negative only where labels rounded to whole tasks
         exceed epsilon, see ``gap``: the bound is for labels within it.)
     optimal : bool
-        Whether it is proved that no labels of this kind (randomized, or deterministic) are better.
+        Whether it is proved that no labels of this kind (randomized, or deterministic) are better under this posterior.
     multipliers : list
         One row per group, one column per class; with the posterior they give the bound.
     changed, changed_share
@@ -63,6 +74,8 @@ class Certificate:
     promise : dict or None
         With ``confidence``: what is promised about all tasks like these (``epsilon``, ``confidence``), by which
         inequality, and whether there are enough tasks for it. ``epsilon`` above is then the tightened one.
+    calibration : dict or None
+        How the posterior was calibrated, and the accuracy that known labels estimate; None without known labels.
     """
 
     epsilon: float
@@ -70,8 +83,8 @@ class Certificate:
     gap_before: float
     rates: dict[str, dict[str, float]]
     rates_before: dict[str, dict[str, float]]
-    expected_accuracy: float
-    expected_accuracy_before: float
+    believed_accuracy: float
+    believed_accuracy_before: float
     objective: str
     value: float
     value_before: float
@@ -91,6 +104,17 @@ class Certificate:
     seconds: float
     tasks: int
     promise: dict[str, Any] | None = None
+    calibration: dict[str, Any] | None = None
+
+    @property
+    def expected_accuracy(self) -> float:
+        """``believed_accuracy``: the same number under its earlier name."""
+        return self.believed_accuracy
+
+    @property
+    def expected_accuracy_before(self) -> float:
+        """``believed_accuracy_before``: the same number under its earlier name."""
+        return self.believed_accuracy_before
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values, ready for JSON."""
@@ -105,7 +129,7 @@ class Certificate:
         sample_weight: "ValuesLike | None" = None,
         tolerance: float = 1e-9,
     ) -> None:
-        """Recompute gap, accuracy, value and dual bound from posterior, groups, labels and multipliers.
+        """Recompute gap, believed accuracy, value and dual bound from posterior, groups, labels and multipliers.
 
         Raises
         ------
@@ -125,7 +149,7 @@ class Certificate:
             bound = f1_bound(float(tally.beliefs[1] / tally.mass.sum()), -self.gain_offset[1], bound)
         found = {
             "gap": gap_of(tally.rates),
-            "expected_accuracy": tally.accuracies[1],
+            "believed_accuracy": tally.accuracies[1],
             "value": tally.values(gain)[1],
             "dual_bound": bound,
         }
@@ -173,8 +197,8 @@ def certify(
         gap_before=gap_of(tally.rates_before),
         rates=_named(group_names, class_names, tally.rates),
         rates_before=_named(group_names, class_names, tally.rates_before),
-        expected_accuracy=accuracy,
-        expected_accuracy_before=accuracy_before,
+        believed_accuracy=accuracy,
+        believed_accuracy_before=accuracy_before,
         objective=gain.name,
         value=value,
         value_before=value_before,

@@ -3,19 +3,23 @@
 import os
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from faircrowd._params import Parameters
 from faircrowd._types import ByTask, PathOrText, TableLike
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.engines import in_spark
 from faircrowd.errors import NotFittedError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.frontier import Frontier
+from faircrowd.fair.known_labels import GoldEstimates, estimates_of
 from faircrowd.fair.make import FairResult, solve_problem
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.from_votes import VotesLike, fit_problem, known_labels, new_problem
+from faircrowd.votes import VoteTable
 from faircrowd.votes.frames import is_frame, names_of
 
 __all__ = ["FairCrowd", "FitInputs"]
@@ -78,6 +82,11 @@ class FairCrowd(Parameters):
         All of these in one object.
     estimator_
         The fitted aggregator.
+    accuracy_, accuracy_before_, price_ : AccuracyEstimate or None
+        With a :class:`faircrowd.CalibratedCrowd` as estimator: the accuracy of the fair labels, that of the
+        aggregator's own, and what fairness costs, as estimated from the known labels; otherwise None.
+    gold_estimates_ : GoldEstimates or None
+        These, the same by group, and the gap of the true labels.
 
     Examples
     --------
@@ -99,6 +108,7 @@ class FairCrowd(Parameters):
 
     _result: FairResult | None = field(default=None, init=False, repr=False)
     _inputs: FitInputs | None = field(default=None, init=False, repr=False)
+    _estimates: GoldEstimates | None = field(default=None, init=False, repr=False)
 
     def fit(
         self,
@@ -125,7 +135,7 @@ class FairCrowd(Parameters):
         read_options : mapping, optional
             Further arguments of :func:`faircrowd.read_votes`, such as ``{"task": "item", "on_duplicate": "first"}``.
         """
-        self._result = self._inputs = None
+        self._result = self._inputs = self._estimates = None
         self.estimator_ = copy(self.estimator)
         given = dict(read_options or {})
         problem = fit_problem(
@@ -193,7 +203,43 @@ class FairCrowd(Parameters):
     @property
     def certificate_(self) -> Certificate:
         """What was promised, what was reached, and the numbers to check it with."""
-        return self.result_.certificate
+        certificate = self.result_.certificate
+        if not isinstance(self.estimator_, CalibratedCrowd):
+            return certificate
+        found = self.estimator_.calibration_.to_dict()
+        estimates = self.gold_estimates_
+        found |= {"accuracy_before": self.estimator_.accuracy_.to_dict()} if estimates is None else estimates.to_dict()
+        return replace(certificate, calibration=found)
+
+    @property
+    def accuracy_(self) -> AccuracyEstimate | None:
+        """The accuracy of the fair labels as estimated from known labels; None without a CalibratedCrowd."""
+        return None if self.gold_estimates_ is None else self.gold_estimates_.accuracy
+
+    @property
+    def accuracy_before_(self) -> AccuracyEstimate | None:
+        """The same of the aggregator's own labels."""
+        return None if self.gold_estimates_ is None else self.gold_estimates_.accuracy_before
+
+    @property
+    def price_(self) -> AccuracyEstimate | None:
+        """The accuracy given up for fairness as estimated from known labels; None without a CalibratedCrowd."""
+        return None if self.gold_estimates_ is None else self.gold_estimates_.price
+
+    @property
+    def gold_estimates_(self) -> GoldEstimates | None:
+        """What known labels say about accuracy, price and the truth's own gap (computed when first used).
+
+        None without a :class:`faircrowd.CalibratedCrowd`, and for votes in Spark.
+        """
+        result, model = self.result_, self.estimator_
+        if not isinstance(model, CalibratedCrowd) or not isinstance(model.votes_, VoteTable):
+            return None
+        if self._estimates is None:
+            # With `confidence`, the certificate has the tightened epsilon.
+            asked = {**self._asked, "epsilon": result.certificate.epsilon, "confidence": None}
+            self._estimates = estimates_of(model, asked)
+        return self._estimates
 
     @property
     def frontier_(self) -> Frontier:

@@ -24,8 +24,8 @@ class Choice(NamedTuple):
 
     Attributes
     ----------
-    epsilon, gap, accuracy : float
-        The gap allowed, the gap reached, and the expected accuracy.
+    epsilon, gap, believed_accuracy : float
+        The gap allowed, the gap reached, and the believed accuracy.
     rates : ndarray, shape (n_groups, n_classes)
     moved : ndarray, shape (n_groups, n_classes, n_classes)
         Number of tasks by group, the aggregator's own label and the label; expected numbers for randomized labels.
@@ -35,7 +35,7 @@ class Choice(NamedTuple):
 
     epsilon: float
     gap: float
-    accuracy: float
+    believed_accuracy: float
     rates: NDArray[np.float64]
     moved: NDArray[np.float64]
     thresholds: NDArray[np.float64] | None

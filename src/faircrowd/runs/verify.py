@@ -12,6 +12,7 @@ import pyarrow.csv
 
 from faircrowd._types import PathOrText
 from faircrowd.errors import FaircrowdError, FileError, InputError
+from faircrowd.fair.certificate import EARLIER_NAMES
 from faircrowd.report import OutputFolder, labels_table
 from faircrowd.report.audit_text import audit_dict
 from faircrowd.report.evidence import differences, file_hash, read_evidence
@@ -151,9 +152,16 @@ def _again(folder: Path, said: Mapping[str, Any], places: Mapping[str, Path]) ->
         assert run.audit is not None  # noqa: S101 - fit has checked the groups
         return _compare_json(folder / "audit.json", audit_dict(run.audit))
     certificate = None if run.certificate is None else json.loads(json.dumps(run.certificate.to_dict()))
-    wrong = [f"the certificate in the evidence: {line}" for line in differences(said["certificate"], certificate)]
+    wrong = [
+        f"the certificate in the evidence: {line}" for line in differences(_renamed(said["certificate"]), certificate)
+    ]
     wrong += [] if certificate is None else _compare_json(folder / "certificate.json", certificate)
     return wrong + _compare_labels(folder / "labels.csv", run)
+
+
+def _renamed(said: object) -> object:
+    """Return a certificate of an earlier version with today's names; anything else as it is."""
+    return {EARLIER_NAMES.get(name, name): value for name, value in said.items()} if isinstance(said, dict) else said
 
 
 def _compare_json(path: Path, found: object) -> list[str]:
@@ -161,7 +169,7 @@ def _compare_json(path: Path, found: object) -> list[str]:
         said = read_json(path, "result")
     except InputError:
         return [f"{path.name} cannot be read"] if path.exists() else []  # a missing file is reported already
-    return [f"{path.name}: {line}" for line in differences(said, found)]
+    return [f"{path.name}: {line}" for line in differences(_renamed(said), found)]
 
 
 def _compare_labels(path: Path, run: Run) -> list[str]:

@@ -61,7 +61,7 @@ class Tally(NamedTuple):
 
     @property
     def accuracies(self) -> tuple[float, float]:
-        """Expected accuracy of the own labels and of the labels."""
+        """Believed accuracy of the own labels and of the labels."""
         before, after = self.trust.sum(axis=1) / self.mass.sum()
         return float(before), float(after)
 

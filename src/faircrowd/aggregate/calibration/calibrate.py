@@ -1,0 +1,520 @@
+"""``CalibratedCrowd``: a posterior that means what it says, by means of a few known labels."""
+
+import math
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, ndtr
+
+from faircrowd._checks import check_confidence, check_count, few, warn
+from faircrowd._types import ByTask
+from faircrowd.aggregate.base import Aggregator, State, VotesLike, of_shape
+from faircrowd.aggregate.calibration.accuracy_estimate import (
+    AccuracyEstimate,
+    CrossFit,
+    Part,
+    difference_estimate,
+    exact_mean,
+    part_of,
+)
+from faircrowd.aggregate.calibration.log_pool import (
+    Calibrator,
+    Logs,
+    Member,
+    believed_sums,
+    fit_calibrator,
+    gold_rows,
+    member_logs,
+    natural_order,
+    pool,
+    pooled_rows,
+    uncalibrated,
+)
+from faircrowd.aggregate.calibration.reliability import Reliability, reliability
+from faircrowd.aggregate.confusion import by_groups
+from faircrowd.aggregate.dawid_skene import DawidSkene
+from faircrowd.aggregate.em import Iterative, OnRound
+from faircrowd.aggregate.pooling import LEARNED
+from faircrowd.aggregate.posterior import SparkPosterior, TaskPosterior, choose, make_posterior, probabilities
+from faircrowd.aggregate.registry import kind_of
+from faircrowd.aggregate.skill_vote import Wawa
+from faircrowd.engines import SparkVotes, Votes, engine_of, gold_of, votes_in_memory
+from faircrowd.engines.spark.blocks import Named
+from faircrowd.engines.spark.task_rows import SparkRows
+from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
+from faircrowd.exact.sums import limbs_to_numbers
+from faircrowd.votes import VoteTable
+from faircrowd.votes.encode import encode
+from faircrowd.votes.facts import find_facts
+from faircrowd.votes.groups import truth_codes
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["CalibratedCrowd", "Calibration"]
+
+Estimators: TypeAlias = Aggregator | Sequence[Aggregator] | None
+
+_FEW_LABELS = 20
+_UNUSUAL = 0.01
+"""The sample of known labels is called unusual if a random one were as unusual with this probability."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How well a posterior fits the known labels, before and after calibration.
+
+    All numbers but the weights are cross-fitted: each known label is compared with a posterior that has not seen it.
+
+    Attributes
+    ----------
+    method : str
+    weights : dict
+        The weight of each model in the log-linear pool.
+    shifts : dict
+        What is added to the logarithm of the probability of each class (in each group, if by group).
+    n_gold : int
+        Number of known labels.
+    log_loss, log_loss_before : float
+        Mean of minus the logarithm of the probability of the known label.
+    calibration_error, calibration_error_before : float
+        Mean distance between the confidence of labels and the share that is right (expected calibration error).
+    reliability, reliability_before : Reliability
+        Confidence against the share of right labels.
+    """
+
+    method: str
+    weights: dict[str, float]
+    shifts: dict[str, Any]
+    n_gold: int
+    log_loss: float
+    log_loss_before: float
+    calibration_error: float
+    calibration_error_before: float
+    reliability: Reliability
+    reliability_before: Reliability
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        for name in ("reliability", "reliability_before"):
+            found[name] = {part: getattr(found[name], part).tolist() for part in ("confidence", "right", "count")}
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Gold:
+    """Known labels, and what was learned from them: one calibrator per fold, which has not seen the fold's labels."""
+
+    logs: Logs  # of the known tasks, by model, task and class, from models that have not seen the task's label
+    truth: Codes
+    group: Codes | None
+    task: NDArray[np.int64] | None  # positions among the tasks in memory
+    fold: NDArray[np.int64]
+    calibrators: list[Calibrator]
+    pool: Calibrator
+
+
+@dataclass(eq=False)
+class CalibratedCrowd(Aggregator):
+    r"""One aggregator, or several, whose probabilities are calibrated on known labels of some tasks.
+
+    The aggregators are fitted to the votes alone. On the tasks whose label is known, their probabilities are then
+    combined into a log-linear pool, :math:`p_k \propto \exp(b_k + \sum_m w_m \log p_{mk})`: one weight per
+    aggregator (for a single one, a temperature) and one shift per class, shrunken where few labels are known. 50 to
+    100 known labels, a random sample of the tasks, are enough. Tasks whose label is known are labelled by their votes
+    like all others.
+
+    Parameters
+    ----------
+    estimator : aggregator, list of aggregators, or None
+        By default ``[Wawa(), DawidSkene(pooling="learned")]``, the best pool of those measured
+        (docs/calibration.md). An aggregator that itself learns from known labels (such as ``BayesVote``) is fitted once
+        more for each fold, without the fold's labels.
+    by_group : bool
+        Whether each sensitive group has shifts of its own; use it with some hundred known labels.
+    n_folds : int
+        Number of parts of the known labels; each is scored by what was learned from the others.
+    confidence : float
+        Of the interval of ``accuracy_``.
+    ties : {"first", "last"}
+        The class that wins a tie: the first or the last in sorted order.
+
+    Attributes
+    ----------
+    labels_, probas_, log_probas_, report_
+        As in :class:`DawidSkene`.
+    accuracy_ : AccuracyEstimate
+        The accuracy of ``labels_`` over all tasks as estimated from the known labels, with an interval. It assumes that
+        these are of a random sample of the tasks.
+    calibration_ : Calibration
+        Weights, log loss, calibration error and reliability.
+    estimators_ : list
+        The fitted aggregators.
+
+    Warns
+    -----
+    DataWarning
+        If fewer than 20 labels are known, they are of one class or one group, some cannot be used, or they do not look
+        like a random sample of the tasks.
+
+    Examples
+    --------
+    >>> from faircrowd import DawidSkene, simulate_crowd
+    >>> crowd = simulate_crowd(1000, 50, random_state=0)
+    >>> some_gold = crowd.truth.sample(100, random_state=0)
+    >>> honest = CalibratedCrowd(DawidSkene()).fit(crowd.votes, true_labels=some_gold)
+    >>> honest.accuracy_.low < (honest.labels_ == crowd.truth).mean() < honest.accuracy_.high
+    True
+    """
+
+    estimator: Estimators = None
+    by_group: bool = False
+    n_folds: int = 5
+    confidence: float = 0.95
+    ties: str = "first"
+
+    def fit(
+        self,
+        data: VotesLike,
+        true_labels: ByTask,
+        *,
+        sensitive_features: ByTask | None = None,
+        on_round: OnRound | None = None,
+    ) -> Self:
+        """Fit the aggregators to the votes, and calibrate them on the known labels.
+
+        Parameters
+        ----------
+        data : frame, path or VoteTable
+            Votes with columns task, worker, label. For a Spark frame, results per task are Spark frames.
+        true_labels : Series, dict or frame by task
+            Known labels of some tasks, at best of 50 or more, drawn at random. In Spark, the name of a column of the
+            votes.
+        sensitive_features : optional
+            Groups of the tasks, as in :func:`faircrowd.read_votes`; needed with ``by_group``.
+        on_round : callable, optional
+            As in :meth:`DawidSkene.fit`; called for each aggregator that is fitted in rounds.
+        """
+        self._begin()
+        self.__dict__.pop("accuracy_", None)
+        self._calibrator: Calibrator | None = None
+        check_count("n_folds", self.n_folds, least=2)
+        check_confidence("confidence", self.confidence)
+        members = [copy(member) for member in self._members()]
+        given = self._read(data, sensitive_features, true_labels)
+        if self.by_group and given.groups is None:
+            raise InputError("by_group=True needs the group of each task; give sensitive_features=...")
+        _note_strange(given, true_labels)
+        votes, gold = gold_of(given, true_labels)
+        if gold is None:
+            raise InputError("CalibratedCrowd learns from known labels; give true_labels=...")
+        assert isinstance(votes, VoteTable | SparkVotes)  # noqa: S101 - the two kinds there are
+        for member in members:
+            if _learns(member):
+                member.fit(votes, true_labels)
+            else:
+                member.fit(votes, **({"on_round": on_round} if isinstance(member, Iterative) else {}))
+        self.estimators_, self._votes_per_task = members, votes.n_votes / max(votes.n_tasks, 1)
+        self._fits = [member.posterior_ for member in members]
+        self._known = self._learn(votes, gold)
+        self._calibrator = self._known.pool
+        self._store(votes, self._pooled(votes, self._fits, self._calibrator))
+        if isinstance(votes, VoteTable):
+            self._note_unusual(votes)
+        return self
+
+    @property
+    def calibration_(self) -> Calibration:
+        """Weights, log loss, calibration error and reliability, cross-fitted."""
+        gold, classes = self._gold(), self.votes_.classes.names
+        after, before = np.empty((2, gold.truth.size, len(classes)))
+        for fold, calibrator in enumerate(gold.calibrators):
+            here = gold.fold == fold
+            group = None if gold.group is None else gold.group[here]
+            after[here] = probabilities(pool(list(gold.logs[:, here]), calibrator, group), True)
+        before = probabilities(pool(list(gold.logs), uncalibrated(len(gold.logs), len(classes)), None), True)
+        names = [type(member).__name__ for member in self.estimators_]
+        unique = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names, 1)]
+        shifts = [dict(zip(classes, row, strict=True)) for row in gold.pool.shifts.tolist()]
+        groups = self.votes_.groups
+        curves = [_reliability(p, gold.truth, self.ties) for p in (after, before)]
+        return Calibration(
+            method="temperature and class shifts" if len(names) == 1 else "log-linear pool and class shifts",
+            weights=dict(zip(unique, gold.pool.weights.tolist(), strict=True)),
+            shifts=shifts[0] if groups is None or len(shifts) == 1 else dict(zip(groups.names, shifts, strict=True)),
+            n_gold=gold.truth.size,
+            log_loss=_log_loss(after, gold.truth),
+            log_loss_before=_log_loss(before, gold.truth),
+            calibration_error=curves[0].error,
+            calibration_error_before=curves[1].error,
+            reliability=curves[0],
+            reliability_before=curves[1],
+        )
+
+    @cached_property
+    def accuracy_(self) -> AccuracyEstimate:
+        """The accuracy of ``labels_`` over all tasks, as estimated from the known labels."""
+        votes = self.votes_
+        if isinstance(votes, VoteTable):
+            parts = [part_of(fold, fold.posterior.label_codes) for fold in self.cross_fits()]
+        else:
+            parts = self._spark_parts()
+        found = difference_estimate(parts, votes.n_tasks, self.confidence)
+        assert found is not None  # noqa: S101 - fit raises where no label is known
+        return found
+
+    def cross_fits(self) -> Iterator[CrossFit]:
+        """Yield, for each fold of the known labels, the posterior of all tasks that has not seen them.
+
+        Only for votes in memory.
+        """
+        gold, votes = self._gold(), self.votes_
+        if gold.task is None or not isinstance(votes, VoteTable):
+            raise OptionError("Posteriors of all tasks by fold are computed in memory, and these votes are in Spark.")
+        for number, calibrator in enumerate(gold.calibrators):
+            here = gold.fold == number
+            fits = self._fits
+            if any(map(_learns, self.estimators_)):
+                rest = np.full(votes.n_tasks, -1, dtype=np.int32)
+                rest[gold.task[~here]] = gold.truth[~here]
+                fits = self._without(votes, rest)
+            posterior = self._pooled(votes, fits, calibrator).in_memory()
+            yield CrossFit(posterior, gold.task[here], gold.truth[here])
+
+    # How members are fitted and scored
+
+    def _members(self) -> list[Aggregator]:
+        given = self.estimator
+        if given is None:
+            return [Wawa(), DawidSkene(pooling=LEARNED)]
+        members = [given] if isinstance(given, Aggregator) else list(given) if isinstance(given, list | tuple) else None
+        if not members or not all(isinstance(member, Aggregator) for member in members):
+            raise OptionError(
+                "estimator must be an aggregator of faircrowd, such as DawidSkene(), or a list of them; got "
+                f"{few([given])}.",
+                parameter="estimator",
+            )
+        if any(isinstance(member, CalibratedCrowd) for member in members):
+            raise OptionError("A CalibratedCrowd is calibrated already; give the aggregators it is made of.")
+        return members
+
+    def _without(self, votes: VoteTable, gold: Codes) -> list[TaskPosterior]:
+        """Fit the members that learn from known labels again, on some of these."""
+        known = np.flatnonzero(gold >= 0)
+        labels = dict(zip(votes.tasks.some(known), votes.classes.some(gold[known]), strict=True))
+        return [
+            copy(member).fit(votes, labels).posterior_ if _learns(member) else fit
+            for member, fit in zip(self.estimators_, self._fits, strict=True)
+        ]
+
+    def _learn(self, votes: Votes, gold: Any) -> _Gold:
+        if isinstance(votes, VoteTable):
+            task = np.flatnonzero(gold >= 0)
+            truth, group = gold[task], None if votes.group is None else votes.group[task]
+            logs = self._logs_at(votes, self._fits, task)
+        else:
+            task, has_groups = None, votes.groups is not None
+            engine = engine_of(votes, by_group=has_groups, gold=True)
+            by_model, truth, group = engine.gather(gold_rows, self._steps(self._fits))
+            logs = np.ascontiguousarray(by_model.reshape(truth.size, len(self._fits), -1).transpose(1, 0, 2))
+        if truth.size == 0:
+            raise InputError("No task of the votes has a known label; CalibratedCrowd learns from such tasks.")
+        _note_few(votes, truth, group)
+        group = group if self.by_group else None
+        n_folds = min(self.n_folds, truth.size)
+        steady = [i for i, member in enumerate(self.estimators_) if not _learns(member)]
+        fold = np.empty(truth.size, dtype=np.int64)
+        fold[natural_order(logs[steady] if steady else logs[:0], truth, group)] = np.arange(truth.size) % n_folds
+        if len(steady) < len(logs) and isinstance(votes, VoteTable) and task is not None:
+            for number in range(n_folds):  # members that learn from known labels must not have seen those they score
+                here = fold == number
+                rest = gold.copy()
+                rest[task[here]] = -1
+                logs[:, here] = self._logs_at(votes, self._without(votes, rest), task[here])
+        n_groups = 1 if votes.groups is None else len(votes.groups)
+
+        def learned(rows: NDArray[np.bool_]) -> Calibrator:
+            return fit_calibrator(logs[:, rows], truth[rows], None if group is None else group[rows], n_groups)
+
+        every = np.ones(truth.size, dtype=bool)
+        calibrators = [learned(fold != number if n_folds > 1 else every) for number in range(n_folds)]
+        return _Gold(logs, truth, group, task, fold, calibrators, learned(every))
+
+    def _logs_at(self, votes: VoteTable, fits: Sequence[TaskPosterior], task: NDArray[np.int64]) -> Logs:
+        parts = []
+        for posterior in (fit.in_memory() for fit in fits):
+            counts = votes.votes_per_task[task] if len(fits) > 1 else self._votes_per_task
+            parts.append(member_logs(posterior.scores[task], posterior.is_log, counts))
+        return np.stack(parts)
+
+    def _pooled(self, votes: Votes, fits: Sequence[TaskPosterior], calibrator: Calibrator) -> TaskPosterior:
+        """Return the posterior of a pool."""
+        if isinstance(votes, VoteTable):
+            every = np.arange(votes.n_tasks)
+            scores = pool(list(self._logs_at(votes, fits, every)), calibrator, votes.group)
+            return make_posterior(votes, scores, is_log=True, ties=self.ties)
+        rows = engine_of(votes, by_group=self._needs_groups).emit(pooled_rows, self._steps(fits), calibrator)
+        assert isinstance(rows, SparkRows)  # noqa: S101 - the other kind of votes
+        # Each model has its own codes of workers, from those that are stored.
+        rows = SparkRows(rows.votes, rows.view._replace(worker=None), rows.steps)
+        return make_posterior(votes, rows, is_log=True, ties=self.ties)
+
+    def _predict(self, votes: Votes) -> TaskPosterior:
+        calibrator, fitted = self._calibrator, self.votes_
+        if calibrator is None:
+            raise NotFittedError("This CalibratedCrowd is not fitted yet; call fit(votes, true_labels) first.")
+        if self._needs_groups and fitted.groups is not None:
+            votes = by_groups(votes, fitted.groups)
+        return self._pooled(votes, [member._predict(votes) for member in self.estimators_], calibrator)
+
+    def _steps(self, fits: Sequence[TaskPosterior]) -> tuple[Member, ...]:
+        """Return how the models score a block of votes in Spark."""
+        found = []
+        for fit in fits:
+            assert isinstance(fit, SparkPosterior)  # noqa: S101 - the votes are in Spark
+            rows = fit.scores
+            steps = tuple((Named.of(function), arguments) for function, arguments in rows.steps)
+            votes_per_task = None if len(fits) > 1 else self._votes_per_task
+            found.append(Member(steps, rows.view.worker, rows.view.by_group, fit.is_log, votes_per_task))
+        return tuple(found)
+
+    def _spark_parts(self) -> list[Part]:
+        """Return what ``accuracy_`` is made of, for votes in Spark: sums over all tasks in one pass."""
+        gold, votes = self._gold(), self.votes_
+        engine = engine_of(votes, by_group=self._needs_groups)
+        (sums,) = engine.reduce(believed_sums, self._steps(self._fits), tuple(gold.calibrators))
+        parts = []
+        for number, (calibrator, limbs) in enumerate(zip(gold.calibrators, sums, strict=True)):
+            here = gold.fold == number
+            group = None if gold.group is None else gold.group[here]
+            p = probabilities(pool(list(gold.logs[:, here]), calibrator, group), True)
+            right = choose(p, self.ties) == gold.truth[here]
+            believed, variance = limbs_to_numbers(limbs) / votes.n_tasks
+            parts.append(Part(right - p.max(axis=1), float(believed), float(variance)))
+        return parts
+
+    def _gold(self) -> _Gold:
+        self.posterior_  # noqa: B018 - raises without a fit
+        return self._known
+
+    def _note_unusual(self, votes: VoteTable) -> None:
+        """Warn if the known labels do not look like those of a random sample of the tasks."""
+        task = self._known.task
+        assert task is not None  # noqa: S101 - the votes are in memory
+        n, n_tasks = task.size, votes.n_tasks
+        left = 1 - n / n_tasks
+        if left <= 0 or n < 2:
+            return
+        confidence = self.posterior_.in_memory().values.max(axis=1)
+        mean, there = exact_mean(confidence), exact_mean(confidence[task])
+        spread = exact_mean((confidence - mean) ** 2)
+        if spread > 0 and 2 * ndtr(-abs(there - mean) / (spread * left / n) ** 0.5) < _UNUSUAL:
+            easier = "easier" if there > mean else "harder"
+            warn(
+                f"The tasks with known labels are {easier} than the others (the votes give a confidence of {there:.1%} "
+                f"against {mean:.1%}), so they do not look like a random sample. Weights, and above all the estimated "
+                "accuracy, assume one.",
+                DataWarning,
+            )
+        if votes.groups is None or votes.group is None or len(votes.groups) < 2:
+            return
+        size = np.bincount(votes.group, minlength=len(votes.groups))
+        known = np.bincount(votes.group[task], minlength=size.size)
+        expected = size * (n / n_tasks)
+        if chdtrc(size.size - 1, float(((known - expected) ** 2 / expected).sum()) / left) < _UNUSUAL:
+            a = int(np.argmax(np.abs(known - expected) / np.sqrt(expected)))
+            warn(
+                f"Of the known labels {known[a] / n:.1%} are of group {votes.groups.names[a]!r}, of all tasks "
+                f"{size[a] / n_tasks:.1%}: they do not look like a random sample. The estimated accuracy assumes one; "
+                "estimates by group are not affected.",
+                DataWarning,
+            )
+
+    def _state(self) -> State:
+        calibrator = self._calibrator
+        assert calibrator is not None  # noqa: S101 - only fitted models are saved
+        found: dict[str, Any] = {**calibrator._asdict(), "votes_per_task": np.asarray(self._votes_per_task)}
+        for i, member in enumerate(self.estimators_):
+            found |= {f"{i}.{name}": value for name, value in member._state().items()}
+        return found
+
+    def _set_state(self, state: State) -> None:
+        votes = votes_in_memory(self.votes_)
+        self.estimators_ = [copy(member) for member in self._members()]
+        n_groups = len(votes.groups) if self.by_group and votes.groups is not None else 1
+        self._votes_per_task = float(of_shape(state, "votes_per_task"))
+        self._calibrator = Calibrator(
+            of_shape(state, "weights", len(self.estimators_)), of_shape(state, "shifts", n_groups, votes.n_classes)
+        )
+        for i, member in enumerate(self.estimators_):
+            own = {name.partition(".")[2]: value for name, value in state.items() if name.startswith(f"{i}.")}
+            member._restore(votes, own)
+
+    @property
+    def _fits_in_spark(self) -> bool:
+        return all(member._fits_in_spark and not _learns(member) for member in self._members())
+
+    @property
+    def _predicts_in_spark(self) -> bool:
+        return all(member._predicts_in_spark for member in self._members())
+
+    @property
+    def _needs_groups(self) -> bool:
+        return self.by_group or any(member._needs_groups for member in self.estimators_)
+
+
+def _learns(member: Aggregator) -> bool:
+    """Return whether an aggregator cannot be fitted without known labels."""
+    kind = kind_of(member)
+    return kind is not None and kind.gold == "required"
+
+
+def _log_loss(p: NDArray[np.float64], truth: Codes) -> float:
+    return -math.fsum(np.log(np.maximum(p[np.arange(truth.size), truth], 1e-300))) / truth.size
+
+
+def _reliability(p: NDArray[np.float64], truth: Codes, ties: str) -> Reliability:
+    labels = choose(p, ties)
+    return reliability(p[np.arange(truth.size), labels], labels == truth)
+
+
+def _note_strange(votes: Votes, true_labels: ByTask) -> None:
+    """Warn of known labels that nobody voted for, and of those of tasks without votes."""
+    if not isinstance(votes, VoteTable) or true_labels is None:
+        return
+    _, strange = truth_codes(votes, true_labels)
+    if strange:
+        warn(
+            f"Some known labels are labels that nobody voted for: {few(strange)}. The votes cannot find them, so such "
+            "tasks count as wrong.",
+            DataWarning,
+        )
+    key, (column, *_) = find_facts(true_labels, None, None, None)
+    lost = int(np.count_nonzero((votes.tasks.code_of(key) < 0) & (encode(column)[0] >= 0)))
+    if lost:
+        warn(f"{lost:,} known labels are of tasks without votes, and are not used.", DataWarning)
+
+
+def _note_few(votes: Votes, truth: Codes, group: Codes | None) -> None:
+    """Warn if the known labels are few, or all of one class or group."""
+    n = truth.size
+    if n < _FEW_LABELS:
+        warn(
+            f"Only {n} known label{'s' * (n != 1)}: the weights hardly move from what is usual, and the interval of "
+            f"the accuracy is wide. Get {_FEW_LABELS} or more, at best 50 to 100.",
+            DataWarning,
+        )
+    if votes.n_classes > 1 and np.unique(truth).size == 1:
+        warn(
+            f"All known labels are {votes.classes.names[truth[0]]!r}; they say little about the other classes.",
+            DataWarning,
+        )
+    if group is not None and votes.groups is not None and len(votes.groups) > 1 and np.unique(group).size == 1:
+        warn(
+            f"All known labels are of group {votes.groups.names[group[0]]!r}; they say nothing about the other groups.",
+            DataWarning,
+        )

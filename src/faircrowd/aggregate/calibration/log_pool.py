@@ -1,0 +1,218 @@
+r"""Log-linear pools: one posterior from those of several models, with weights learned from known labels.
+
+The pooled probability of class k for a task is proportional to
+:math:`\exp(b_k + \sum_m w_m \log p_{mk})`, where :math:`p_{mk}` is the probability that model m gives. A weight below
+one makes a model less sure of itself; for a single model it is one over the temperature, and the order of tasks stays
+as it is. The shift :math:`b_k` mends that a crowd calls a class too often or too seldom. Weights and shifts minimise
+the log loss on the known labels plus a ridge penalty toward :math:`\log w_m = -1.5` and no shift, which decides where
+few labels are known. References: Guo et al. (2017) for the temperature; Genest and Zidek (1986) for log-linear pools.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.aggregate.posterior import log_probabilities
+from faircrowd.engines import Block
+from faircrowd.engines.spark.blocks import Named, Piece
+from faircrowd.engines.spark.passes import Steps, run_steps
+from faircrowd.exact.sums import PROBABILITY_UNIT, to_limbs
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = [
+    "Calibrator",
+    "Member",
+    "believed_sums",
+    "fit_calibrator",
+    "gold_rows",
+    "member_logs",
+    "natural_order",
+    "pool",
+    "pooled_rows",
+    "uncalibrated",
+]
+
+_USUAL_LOG_WEIGHT = -1.5
+_WEIGHT_PENALTY, _SHIFT_PENALTY, _GROUP_PENALTY = 0.5, 2.0, 8.0
+_PSEUDO_VOTES = 0.3
+"""Added to the votes for each class, where a model gives shares of votes: none of them is zero then."""
+_SMALLEST_LOG = -700.0
+_DIGITS = 6
+"""Weights and shifts are rounded to this many digits, beyond which they depend on how the minimum is searched."""
+
+Logs: TypeAlias = NDArray[np.float64]
+"""Log-probabilities by model, task and class."""
+
+
+class Calibrator(NamedTuple):
+    """What is learned from known labels.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (n_models,)
+    shifts : ndarray, shape (n_groups or 1, n_classes)
+    """
+
+    weights: NDArray[np.float64]
+    shifts: NDArray[np.float64]
+
+
+class Member(NamedTuple):
+    """How a model scores a block of votes in Spark.
+
+    Attributes
+    ----------
+    steps : tuple
+        The model's kernel and functions of what it returns, by name.
+    worker : ndarray of int32 or None
+        The model's own codes of workers, in place of those of the block.
+    by_group, is_log : bool
+        Whether the kernel sees groups, and whether scores are logarithms.
+    votes_per_task : float or None
+        See :func:`member_logs`; None stands for each task's own number.
+    """
+
+    steps: tuple[tuple[Named, tuple[object, ...]], ...]
+    worker: Codes | None
+    by_group: bool
+    is_log: bool
+    votes_per_task: float | None
+
+
+def uncalibrated(n_models: int, n_classes: int) -> Calibrator:
+    """Return the pool that uses no known labels: all models alike."""
+    return Calibrator(np.full(n_models, 1 / n_models), np.zeros((1, n_classes)))
+
+
+def member_logs(
+    scores: NDArray[np.float64], is_log: bool, votes_per_task: NDArray[np.float64] | NDArray[np.int64] | float
+) -> NDArray[np.float64]:
+    """Return the log-probabilities that a model's scores stand for, all of them finite.
+
+    Scores that are sums of weights give shares of votes, many of which are zero or one; they are smoothed as if each
+    class had a few more votes. With one number of votes for all tasks this keeps the order of the tasks.
+    """
+    if is_log:
+        return np.maximum(log_probabilities(scores, True), _SMALLEST_LOG)
+    total = scores.sum(axis=1, keepdims=True)
+    votes = np.asarray(votes_per_task, dtype=np.float64).reshape(-1, 1)
+    shares = scores / total * votes
+    return np.asarray(np.log((shares + _PSEUDO_VOTES) / (votes + scores.shape[1] * _PSEUDO_VOTES)))
+
+
+def pool(logs: Sequence[NDArray[np.float64]], calibrator: Calibrator, group: Codes | None) -> NDArray[np.float64]:
+    """Return the scores of tasks (n_tasks, n_classes): logarithms of probabilities, up to a constant per task."""
+    n_groups = len(calibrator.shifts)
+    shifts = calibrator.shifts[group if group is not None and n_groups > 1 else 0]
+    scores = np.zeros_like(logs[0]) + shifts
+    for weight, part in zip(calibrator.weights, logs, strict=True):
+        scores += weight * part
+    return scores
+
+
+def fit_calibrator(logs: Logs, truth: Codes, group: Codes | None = None, n_groups: int = 1) -> Calibrator:
+    """Learn weights and shifts from known labels.
+
+    Minimises the log loss plus a ridge penalty: convex but for the logarithm of the weights, and smooth.
+
+    Parameters
+    ----------
+    logs : ndarray, shape (n_models, n_known, n_classes)
+    truth : ndarray of int32, shape (n_known,)
+    group : ndarray of int32, shape (n_known,), optional
+        If given, each group has shifts of its own, with a stronger penalty toward those of all.
+    """
+    from scipy.optimize import minimize  # slow to import
+
+    n_models, n_known, n_classes = logs.shape
+    order = natural_order(logs, truth, group)
+    logs, truth = logs[:, order], truth[order]
+    group = None if group is None else group[order]
+    every = np.arange(n_known)
+    n_rows = 0 if group is None else n_groups
+    usual = np.concatenate([np.full(n_models, _USUAL_LOG_WEIGHT), np.zeros((1 + n_rows) * n_classes)])
+    penalty = np.repeat([_WEIGHT_PENALTY, _SHIFT_PENALTY, _GROUP_PENALTY], [n_models, n_classes, n_rows * n_classes])
+
+    def loss(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        weights, shift = np.exp(at[:n_models]), at[n_models : n_models + n_classes]
+        by_group = at[n_models + n_classes :].reshape(n_rows, n_classes)
+        scores = np.einsum("m,mnk->nk", weights, logs) + shift
+        if group is not None:
+            scores += by_group[group]
+        log_p = log_probabilities(scores, True)
+        residual = np.exp(log_p)
+        residual[every, truth] -= 1.0
+        slopes = [weights * np.einsum("mnk,nk->m", logs, residual), residual.sum(axis=0)]
+        if group is not None:
+            of_groups = np.zeros((n_rows, n_classes))
+            np.add.at(of_groups, group, residual)
+            slopes.append(of_groups.ravel())
+        away = at - usual
+        value = -log_p[every, truth].sum() + (penalty * away**2).sum()
+        return float(value), np.concatenate(slopes) + 2 * penalty * away
+
+    limits = [(-8.0, 3.0)] * n_models + [(-30.0, 30.0)] * (usual.size - n_models)
+    found = minimize(
+        loss, usual, jac=True, method="L-BFGS-B", bounds=limits, options={"ftol": 1e-14, "gtol": 1e-9, "maxiter": 1000}
+    ).x
+    shift = found[n_models : n_models + n_classes] + np.zeros((1, n_classes))
+    if group is not None:
+        shift = shift + found[n_models + n_classes :].reshape(n_rows, n_classes)
+    weights: NDArray[np.float64] = np.exp(found[:n_models])
+    return Calibrator(weights.round(_DIGITS), shift.round(_DIGITS))
+
+
+def natural_order(logs: Logs, truth: Codes, group: Codes | None = None) -> NDArray[np.int64]:
+    """Return an order of tasks that depends on what is known of them, and not on their names or places."""
+    keys = [truth, *([] if group is None else [group]), *logs.transpose(0, 2, 1).reshape(-1, truth.size)[::-1]]
+    return np.lexsort(keys)
+
+
+# What follows runs over blocks of votes in Spark. Models in memory have their scores in arrays.
+
+
+def pooled_rows(block: Block, members: Sequence[Member], calibrator: Calibrator) -> NDArray[np.float64]:
+    """Return the pooled scores of the tasks of a block."""
+    return pool(_block_logs(block, members), Calibrator(*calibrator), block.group if block.group.size else None)
+
+
+def gold_rows(
+    block: Block, members: Sequence[Member]
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return, for the tasks of a block whose label is known: log-probabilities by model and class, label, group."""
+    logs = np.stack(_block_logs(block, members), axis=1)
+    known = block.gold >= 0 if block.gold.size else np.zeros(len(logs), dtype=bool)
+    group = block.group if block.group.size else np.zeros(len(logs), dtype=np.int32)
+    truth = block.gold if block.gold.size else np.empty(0, dtype=np.int32)
+    return logs[known], truth[known] if truth.size else truth, group[known]
+
+
+def believed_sums(
+    block: Block, members: Sequence[Member], calibrators: Sequence[Calibrator]
+) -> tuple[NDArray[np.int64]]:
+    """Sum, for each of some calibrators, the confidence f of the labels and f (1 - f), as limbs."""
+    logs = _block_logs(block, members)
+    group = block.group if block.group.size else None
+    sums = np.zeros((len(calibrators), 2, 2), dtype=np.int64)
+    for i, calibrator in enumerate(calibrators):
+        scores = pool(logs, Calibrator(*calibrator), group)
+        top = np.exp(log_probabilities(scores, True).max(axis=1, initial=_SMALLEST_LOG))
+        for j, values in enumerate((top, top * (1 - top))):
+            sums[i, j] = [limb.sum() for limb in to_limbs(values, PROBABILITY_UNIT)]
+    return (sums,)
+
+
+def _block_logs(block: Block, members: Sequence[Member]) -> list[NDArray[np.float64]]:
+    found = []
+    nothing = np.empty(0, dtype=np.int32)
+    for member in map(Member._make, members):
+        seen = block._replace(group=block.group if member.by_group else nothing, gold=nothing)
+        if member.worker is not None:
+            seen = seen._replace(worker=member.worker[block.worker])
+        steps: Steps = tuple((Named(*function).find(), arguments) for function, arguments in member.steps)
+        scores = run_steps(steps, Piece(seen, seen.group, None), False)
+        votes = np.diff(block.offsets) if member.votes_per_task is None else member.votes_per_task
+        found.append(member_logs(np.asarray(scores, dtype=np.float64), member.is_log, votes))
+    return found

@@ -1,0 +1,171 @@
+"""What known labels say about fair labels: their accuracy, what fairness costs, and the gap of the truth itself.
+
+All of it is estimated, with intervals, by comparing labels with known ones
+(:mod:`faircrowd.aggregate.calibration.accuracy_estimate`). Each known label is compared with fair labels that were made
+without it: for each fold of the known labels, the labels are made fair once more from a posterior that has not seen
+the fold.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate, CrossFit, difference_estimate, part_of
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
+from faircrowd.engines import votes_in_memory
+from faircrowd.fair.make import solve_problem
+from faircrowd.fair.tasks.from_votes import from_posterior
+from faircrowd.votes import VoteTable
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["GoldEstimates", "accuracy_by_epsilon", "estimates_of"]
+
+_FEWEST_LABELS = 5
+"""Groups with fewer known labels get no estimate of their own."""
+
+
+@dataclass(frozen=True)
+class GoldEstimates:
+    """What the known labels say.
+
+    Attributes
+    ----------
+    accuracy, accuracy_before : AccuracyEstimate
+        Of the fair labels, and of the aggregator's own.
+    price : AccuracyEstimate
+        The accuracy given up for fairness, from the same known labels (paired), so that its interval is narrower than
+        those of the two accuracies suggest. It may be negative.
+    group_accuracy, group_accuracy_before : dict
+        The accuracy in each group; None for groups with fewer than five known labels.
+    truth_rates : dict
+        The share of each class among the *true* labels of each group; None for groups with too few known labels.
+    truth_gap : AccuracyEstimate or None
+        The gap of the true labels: the largest difference, over classes, between two groups' shares; None if a group
+        has too few known labels. Being a maximum, the estimate tends to be a little high.
+    """
+
+    accuracy: AccuracyEstimate
+    accuracy_before: AccuracyEstimate
+    price: AccuracyEstimate
+    group_accuracy: dict[str, AccuracyEstimate | None]
+    group_accuracy_before: dict[str, AccuracyEstimate | None]
+    truth_rates: dict[str, dict[str, AccuracyEstimate] | None]
+    truth_gap: AccuracyEstimate | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
+
+
+class _Fold(NamedTuple):
+    """Labels that were made without the known labels of a fold: the aggregator's own, and fair ones."""
+
+    fit: CrossFit
+    before: Codes
+    after: Codes
+
+
+def estimates_of(model: CalibratedCrowd, asked: Mapping[str, Any]) -> GoldEstimates:
+    """Estimate accuracy, price and rates of the truth.
+
+    Parameters
+    ----------
+    model : CalibratedCrowd
+        Fitted to votes in memory that have groups.
+    asked : mapping
+        How the labels are made fair: arguments of ``solve_problem``.
+    """
+    votes = votes_in_memory(model.votes_)
+    assert votes.groups is not None and votes.group is not None  # noqa: S101, PT018 - FairCrowd needs groups
+    folds = [_made_fair(fit, votes, asked) for fit in model.cross_fits()]
+    n_classes, group = votes.n_classes, votes.group
+
+    def estimate(
+        labels: Callable[[_Fold], Codes],
+        instead_of: Callable[[_Fold], Codes] | None = None,
+        members: NDArray[np.bool_] | None = None,
+    ) -> AccuracyEstimate | None:
+        parts = [
+            part_of(fold.fit, labels(fold), None if instead_of is None else instead_of(fold), members) for fold in folds
+        ]
+        size = votes.n_tasks if members is None else int(members.sum())
+        return difference_estimate(parts, size, model.confidence, is_share=instead_of is None)
+
+    in_group = {name: group == a for a, name in enumerate(votes.groups.names)}
+    known = np.concatenate([fold.fit.task for fold in folds])
+    enough = {name: int(members[known].sum()) >= _FEWEST_LABELS for name, members in in_group.items()}
+    rates: dict[str, dict[str, AccuracyEstimate] | None] = {}
+    for name, members in in_group.items():
+        row = {
+            class_name: estimate(lambda _, k=k: np.full(votes.n_tasks, k, dtype=np.int32), None, members)  # type: ignore[misc]
+            for k, class_name in enumerate(votes.classes.names[:n_classes])
+            if enough[name]
+        }
+        rates[name] = {class_name: found for class_name, found in row.items() if found is not None} or None
+
+    def by_group(labels: Callable[[_Fold], Codes]) -> dict[str, AccuracyEstimate | None]:
+        return {name: estimate(labels, None, members) if enough[name] else None for name, members in in_group.items()}
+
+    return GoldEstimates(
+        accuracy=_found(estimate(lambda fold: fold.after)),
+        accuracy_before=_found(estimate(lambda fold: fold.before)),
+        price=_found(estimate(lambda fold: fold.after, lambda fold: fold.before)),
+        group_accuracy=by_group(lambda fold: fold.after),
+        group_accuracy_before=by_group(lambda fold: fold.before),
+        truth_rates=rates,
+        truth_gap=_gap([rates[name] for name in in_group]),
+    )
+
+
+def accuracy_by_epsilon(
+    model: CalibratedCrowd, epsilons: Sequence[float], asked: Mapping[str, Any]
+) -> list[AccuracyEstimate]:
+    """Estimate the accuracy of the fair labels for each of some epsilons."""
+    votes = votes_in_memory(model.votes_)
+    fits = list(model.cross_fits())
+    found = []
+    for epsilon in epsilons:
+        folds = [_made_fair(fit, votes, {**asked, "epsilon": epsilon}) for fit in fits]
+        parts = [part_of(fold.fit, fold.after) for fold in folds]
+        found.append(_found(difference_estimate(parts, votes.n_tasks, model.confidence)))
+    return found
+
+
+def _made_fair(fit: CrossFit, votes: VoteTable, asked: Mapping[str, Any]) -> _Fold:
+    problem = from_posterior(fit.posterior, votes)
+    return _Fold(fit, fit.posterior.label_codes, solve_problem(problem, **asked).solved.labels)
+
+
+def _found(estimate: AccuracyEstimate | None) -> AccuracyEstimate:
+    assert estimate is not None  # noqa: S101 - a CalibratedCrowd has known labels
+    return estimate
+
+
+def _gap(rates: Sequence[dict[str, AccuracyEstimate] | None]) -> AccuracyEstimate | None:
+    """Return the largest difference between two groups' rates of a class.
+
+    The interval of the difference of two independent estimates follows from their own (Zou and Donner's MOVER).
+    """
+    rows = [row for row in rates if row is not None]
+    if len(rows) < len(rates) or not rows:
+        return None
+    pairs = [
+        (max(column, key=lambda e: e.estimate), min(column, key=lambda e: e.estimate))
+        for column in zip(*(row.values() for row in rows), strict=True)
+    ]
+    high, low = max(pairs, key=lambda pair: pair[0].estimate - pair[1].estimate)
+    gap = high.estimate - low.estimate
+    below = math.hypot(high.estimate - high.low, low.high - low.estimate)
+    above = math.hypot(high.high - high.estimate, low.estimate - low.low)
+    n_gold = sum(next(iter(row.values())).n_gold for row in rows)
+    return AccuracyEstimate(gap, max(gap - below, 0.0), min(gap + above, 1.0), high.confidence, n_gold)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, AccuracyEstimate):
+        return value.to_dict()
+    return {name: _plain(part) for name, part in value.items()} if isinstance(value, dict) else value
