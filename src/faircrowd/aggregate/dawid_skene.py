@@ -64,8 +64,8 @@ class DawidSkene(Iterative, ConfusionAggregator):
     pooling : {"learned"}, float or None
         Draw each worker's matrix toward the crowd's, and with ``by_group`` a worker's matrix in a group toward the
         worker's: with strengths learned from the votes, or with this many votes per true class. Use it if workers have
-        few votes, or with ``by_group``: the posterior is much less overconfident (docs/decisions/0011-pooling.md). The
-        default, no pooling, is Dawid and Skene's model.
+        few votes, or with ``by_group``: the posterior is much less overconfident (docs/decisions/0011-pooling.md).
+        None or 0, no pooling, is Dawid and Skene's model.
     ties : {"first", "last"}
         The class that wins a tie: the first or the last in sorted order.
 
@@ -149,7 +149,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
         self._pseudo = self.smoothing + self._prior_counts(first)
         # A matrix that was pooled with the worker's other groups is known as soon as the worker is.
         seen = first.errors.sum(axis=(2, 3)) > 0
-        self._seen = seen if self.pooling is None else np.broadcast_to(seen.any(axis=1, keepdims=True), seen.shape)
+        self._seen = np.broadcast_to(seen.any(axis=1, keepdims=True), seen.shape) if self.pooling else seen
         counts = first
 
         def one_round(model: Confusion) -> tuple[float, Confusion]:
@@ -216,7 +216,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
     def _log_prior(self, model: Confusion) -> float:
         """Return the log density of the Dirichlet priors, up to a constant."""
         priors = model.priors if self.group_priors else model.priors[:1]
-        if self.pooling is not None:
+        if self.pooling:
             return log_prior(model.errors, self._pseudo) + log_prior(priors, self.smoothing)
         if self.smoothing == 0:
             return 0.0

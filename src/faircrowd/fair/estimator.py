@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from faircrowd._params import Parameters
 from faircrowd._types import ByTask, PathOrText, TableLike
-from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
-from faircrowd.aggregate.calibrate import CalibratedCrowd
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.engines import in_spark
 from faircrowd.errors import NotFittedError
 from faircrowd.fair.certificate import Certificate

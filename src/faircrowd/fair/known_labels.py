@@ -1,8 +1,9 @@
 """What known labels say about fair labels: their accuracy, what fairness costs, and the gap of the truth itself.
 
-All of it is estimated, with intervals, by comparing labels with known ones (see
-:mod:`faircrowd.aggregate.accuracy_estimate`). Each known label is compared with fair labels that were made without it:
-for each fold of the known labels, the labels are made fair once more from a posterior that has not seen the fold.
+All of it is estimated, with intervals, by comparing labels with known ones
+(:mod:`faircrowd.aggregate.calibration.accuracy_estimate`). Each known label is compared with fair labels that were made
+without it: for each fold of the known labels, the labels are made fair once more from a posterior that has not seen
+the fold.
 """
 
 import math
@@ -13,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate, CrossFit, difference_estimate, part_of
-from faircrowd.aggregate.calibrate import CalibratedCrowd
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate, CrossFit, difference_estimate, part_of
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.engines import votes_in_memory
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import from_posterior

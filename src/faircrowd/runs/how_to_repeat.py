@@ -4,11 +4,11 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping
 
 from faircrowd.aggregate.registry import kind_named
-from faircrowd.runs.options import READING, FairOptions, ModelOptions, ReadOptions, RunOptions
+from faircrowd.runs.options import CALIBRATED, READING, FairOptions, ModelOptions, ReadOptions, RunOptions
 
 __all__ = ["how_to_repeat"]
 
-_ON_COMMAND_LINE = ("by_group", "ties", "n_iter", "tol")
+_ON_COMMAND_LINE = ("by_group", "pooling", "ties", "n_iter", "tol")
 """Parameters of aggregators that the command line can set."""
 
 
@@ -38,7 +38,8 @@ def how_to_repeat(options: RunOptions, out: str = "reproduced", in_memory: Colle
         ("tasks", read.tasks, None),
         *(("group", name, None) for name in read.group),
         ("truth", read.truth, None),
-        ("gold", options.learned, None),
+        ("gold", None if read.calibrate is not None else options.learned, None),
+        ("calibrate", read.calibrate, None),
         ("method", options.model.method, None),
         *((name, chosen[name], None) for name in _ON_COMMAND_LINE if name in chosen),
         *((name, getattr(read, name), _default(name)) for name in READING),
@@ -61,6 +62,7 @@ def _in_python(options: RunOptions, chosen: Mapping[str, object], out: str, in_m
     reading = {name: value for name, value in read.columns.items() if value != _default(name)}
     more += f", read_options={reading!r}" if reading else ""
     model = f"{kind_named(options.model.method).class_name}({_as_call(chosen)})"
+    model = f"{kind_named(CALIBRATED).class_name}({model})" if options.model.calibrated else model
     fair = {} if options.fair is None else options.fair.__dict__
     defaults = {name: item.default for name, item in FairOptions.__dataclass_fields__.items()}
     asked = _as_call({name: value for name, value in fair.items() if not _same(value, defaults[name])})

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from faircrowd._types import ByTask
 from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.registry import kind_of
 from faircrowd.engines import votes_in_memory
 from faircrowd.errors import InputError
@@ -46,9 +47,10 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
         )
     if not isinstance(model.votes_, VoteTable):
         raise InputError("The labels of votes in Spark stay there; write the frame labels_ with Spark.")
+    is_calibrated = isinstance(model, CalibratedCrowd)
     options = RunOptions(
-        _read_options(given, truth),
-        ModelOptions(kind.name, model.get_params()),
+        _read_options(given, truth, is_calibrated),
+        _model_options(model, kind.name),
         FairOptions(
             float(fair.epsilon),
             fair.objective,
@@ -70,17 +72,28 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
     return Run(options, model, fair, found, in_sample, tuple(notes), memory)
 
 
-def _read_options(given: FitInputs, truth: ByTask | None) -> ReadOptions:
+def _model_options(model: Aggregator, name: str) -> ModelOptions:
+    """Return the options of a model; those of a single calibrated aggregator are its own."""
+    if isinstance(model, CalibratedCrowd) and isinstance(model.estimator, Aggregator):
+        inner, usual = kind_of(model.estimator), CalibratedCrowd(model.estimator, ties=model.estimator.ties)
+        if inner is not None and usual.get_params() == model.get_params():
+            return ModelOptions(inner.name, model.estimator.get_params(), calibrated=True)
+    return ModelOptions(name, model.get_params(deep=False))
+
+
+def _read_options(given: FitInputs, truth: ByTask | None, calibrated: bool) -> ReadOptions:
     group = given.sensitive_features
     names: list[object] = [group] if isinstance(group, str) else list(group) if isinstance(group, list | tuple) else []
     is_named = all(isinstance(name, str) for name in names)
+    gold = given.true_labels if isinstance(given.true_labels, str) else None
     return ReadOptions(
         given.votes,
         Path(given.tasks) if isinstance(given.tasks, str | os.PathLike) else None,
         tuple(map(str, names)) if is_named else (),
         truth if isinstance(truth, str) else None,
-        given.true_labels if isinstance(given.true_labels, str) else None,
+        None if calibrated else gold,
         **dict(given.read_options),
+        calibrate=gold if calibrated else None,
     )
 
 

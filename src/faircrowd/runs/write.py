@@ -136,9 +136,9 @@ def _aggregate_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
             folder.write_bytes(file, content)
     except InputError as error:
         notes = (f"the model is not saved, so it cannot label new tasks: {error}",)
-    if result is not None:
+    if result is not None and run.certificate is not None:
         folder.write_text("rule.json", result.rule.to_json() + "\n")
-        folder.write_json("certificate.json", result.certificate.to_dict())
+        folder.write_json("certificate.json", run.certificate.to_dict())
     return notes
 
 

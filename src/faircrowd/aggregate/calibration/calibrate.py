@@ -13,7 +13,8 @@ from scipy.special import chdtrc, ndtr
 
 from faircrowd._checks import check_confidence, check_count, few, warn
 from faircrowd._types import ByTask
-from faircrowd.aggregate.accuracy_estimate import (
+from faircrowd.aggregate.base import Aggregator, State, VotesLike, of_shape
+from faircrowd.aggregate.calibration.accuracy_estimate import (
     AccuracyEstimate,
     CrossFit,
     Part,
@@ -21,11 +22,7 @@ from faircrowd.aggregate.accuracy_estimate import (
     exact_mean,
     part_of,
 )
-from faircrowd.aggregate.base import Aggregator, State, VotesLike, of_shape
-from faircrowd.aggregate.confusion import by_groups
-from faircrowd.aggregate.dawid_skene import DawidSkene
-from faircrowd.aggregate.em import Iterative, OnRound
-from faircrowd.aggregate.log_pool import (
+from faircrowd.aggregate.calibration.log_pool import (
     Calibrator,
     Logs,
     Member,
@@ -38,10 +35,13 @@ from faircrowd.aggregate.log_pool import (
     pooled_rows,
     uncalibrated,
 )
+from faircrowd.aggregate.calibration.reliability import Reliability, reliability
+from faircrowd.aggregate.confusion import by_groups
+from faircrowd.aggregate.dawid_skene import DawidSkene
+from faircrowd.aggregate.em import Iterative, OnRound
 from faircrowd.aggregate.pooling import LEARNED
 from faircrowd.aggregate.posterior import SparkPosterior, TaskPosterior, choose, make_posterior, probabilities
 from faircrowd.aggregate.registry import kind_of
-from faircrowd.aggregate.reliability import Reliability, reliability
 from faircrowd.aggregate.skill_vote import Wawa
 from faircrowd.engines import SparkVotes, Votes, engine_of, gold_of, votes_in_memory
 from faircrowd.engines.spark.blocks import Named
