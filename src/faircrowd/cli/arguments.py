@@ -57,7 +57,12 @@ def number(text: str) -> float:
 
 def votes_or_learned(text: str) -> float | str:
     """Read how strongly workers are pooled: a number of votes, or the words learned or none."""
-    return text if text in ("learned", "none") else number(text)
+    if text in ("learned", "none"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number of votes nor learned or none.") from None
 
 
 _LEARN = ", ".join(kind.name for kind in AGGREGATORS.values() if kind.gold == "required")

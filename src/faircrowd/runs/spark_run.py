@@ -111,7 +111,8 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
             write_parquet(problem.table(labels), folder.new_folder(SPARK_LABELS))
         table.close()
     written = Written(out, tuple(file for file in _FILES if file in folder.names))
-    return SparkRun(summary, None if fair is None else fair.certificate_, tuple(table.notes()), written)
+    notes = (*table.notes(), *(model.calibration_.notes if isinstance(model, CalibratedCrowd) else ()))
+    return SparkRun(summary, None if fair is None else fair.certificate_, notes, written)
 
 
 def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
