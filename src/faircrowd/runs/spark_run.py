@@ -154,7 +154,7 @@ def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) 
         class_shares=dict(zip(names, map(float, shares), strict=True)),
         believed_accuracy=believed,
         believed_accuracy_before=None if options.fair is None else believed_before,
-        **estimate_facts(model, None),
+        **estimate_facts(model, None, is_fair=options.fair is not None),
         independence=independence_of(model),
         options=options.to_dict(),
         version=__version__,
