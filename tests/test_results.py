@@ -15,7 +15,10 @@ MODULES = sorted(
     for found in pkgutil.walk_packages(faircrowd.__path__, "faircrowd.")
     if found.name.startswith(("faircrowd.fair.", "faircrowd.audit."))
 )
-COMPARED = {"BayesDivergence", "Certificate", "DemographicParity", "GapInterval", "MajorityBound", "Margin", "Verdict"}
+COMPARED = {
+    *("BayesDivergence", "Certificate", "DemographicParity", "GapInterval", "Independence", "MajorityBound", "Margin"),
+    "Verdict",
+}
 """Values without arrays. Arrays cannot be compared by ==, so results with arrays are equal only to themselves."""
 
 

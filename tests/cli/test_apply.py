@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -20,7 +21,8 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = drawn.sensitive_features.map({0: "left", 1: "right"})
     for name, tasks in {"a": range(400), "b": range(400, 600)}.items():
         drawn.votes[drawn.votes["task"].isin(tasks)].to_csv(folder / f"{name}.csv", index=False)
-        names.loc[tasks].rename("side").rename_axis("task").to_csv(folder / f"{name}_tasks.csv")
+        facts = pd.DataFrame({"side": names.loc[tasks], "truth": drawn.truth.loc[tasks]})
+        facts.rename_axis("task").to_csv(folder / f"{name}_tasks.csv")
     from faircrowd.cli.app import run
 
     given = ["aggregate", folder / "a.csv", "--tasks", folder / "a_tasks.csv", "--group", "side", "--by-group"]
@@ -35,7 +37,7 @@ def test_apply_does_what_python_does(crowd: Path, tmp_path: Path, faircrowd: Run
     )
     assert (code, err) == (0, "")
     sides = {name: pd.read_csv(crowd / f"{name}_tasks.csv", index_col="task")["side"] for name in "ab"}
-    fair = fc.FairCrowd(fc.DawidSkene(by_group=True), epsilon=0.05)
+    fair = fc.FairCrowd(fc.DawidSkene(by_group=True, pooling="learned"), epsilon=0.05)
     fair.fit(crowd / "a.csv", sensitive_features=sides["a"])
     expected = fair.predict(crowd / "b.csv", sensitive_features=sides["b"])
     labels = pd.read_csv(out, index_col="task")
@@ -116,7 +118,7 @@ def test_frontier(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     assert "The whole frontier, exact" in said
     path = pd.read_csv(tmp_path / "f" / "frontier.csv")
     sides = pd.read_csv(crowd / "a_tasks.csv", index_col="task")["side"]
-    fair = fc.FairCrowd(fc.DawidSkene(by_group=True)).fit(crowd / "a.csv", sensitive_features=sides)
+    fair = fc.FairCrowd(fc.DawidSkene(by_group=True, pooling="learned")).fit(crowd / "a.csv", sensitive_features=sides)
     assert path["believed_accuracy"].tolist() == pytest.approx(fair.frontier_.believed_accuracy.tolist())
     assert (tmp_path / "f" / "frontier.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "f" / "frontier.svg").read_text()
@@ -127,3 +129,30 @@ def test_frontier(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     code, _, err = faircrowd("frontier", crowd / "a.csv", "--out", tmp_path / "g")
     assert code == 2
     assert "give --group COLUMN" in err
+
+
+def test_frontier_with_truth(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    """Real accuracy stands beside the believed one in the table, the CSV, the JSON and the chart."""
+    tasks = pd.read_csv(crowd / "a_tasks.csv", index_col="task")
+    given = ("frontier", crowd / "a.csv", "--tasks", crowd / "a_tasks.csv", "--group", "side", "--truth", "truth")
+    code, said, err = faircrowd(*given, "--out", tmp_path / "f")
+    assert (code, err) == (0, "")
+    model = fc.DawidSkene(pooling="learned").fit(crowd / "a.csv")
+    right = (model.labels_ == tasks["truth"]).mean()
+    path = pd.read_csv(tmp_path / "f" / "frontier.csv")
+    assert list(path) == ["gap", "believed_accuracy", "real_accuracy", "labels_changed"]
+    assert path["real_accuracy"][0] == pytest.approx(right)
+    rates = tasks["truth"].groupby(tasks["side"]).mean()
+    assert f"true gap  {np.ptp(rates):.3f} between the true labels" in said
+    last = next(line for line in said.splitlines()[::-1] if line.endswith("0.0%"))
+    assert last.split()[2] == f"{right:.2%}"
+    drawn = (tmp_path / "f" / "frontier.svg").read_text()
+    assert ">believed<" in drawn
+    assert ">real<" in drawn
+    found = json.loads(faircrowd(*given, "--out", tmp_path / "f", "--json")[1])
+    assert found["points"][-1]["real_accuracy"] == pytest.approx(right)
+    assert found["truth_gap"] == pytest.approx(np.ptp(rates))
+    code, said, _ = faircrowd(*given, "--method", "bayes", "--out", tmp_path / "g")
+    assert code == 0
+    assert "bayes learned from the truth" in said
+    assert "real_accuracy" not in pd.read_csv(tmp_path / "g" / "frontier.csv")

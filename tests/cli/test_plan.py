@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import faircrowd as fc
-from faircrowd.audit.planner import plan_crowd
+from faircrowd.audit.planner import plan_crowd, plan_gold
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -107,6 +107,13 @@ def test_skills_from_votes(crowd: tuple[Path, Path], more: tuple[str, ...], fair
         (("VOTES", "--delta", "0.1"), "give --group COLUMN"),
         (("VOTES", "--delta", "0.1", "--tasks", "TASKS", "--group", "one"), "got the skills of 'all' only"),
         (("VOTES", "--delta", "0.1", "--tasks", "TASKS", "--group", "sied"), "sied"),
+        (("--gold", "truth"), "--gold 'truth' is not a whole number"),
+        (("--gold", "100", "--tasks", "tasks.csv"), "--tasks 'tasks.csv' is not a whole number"),
+        (("--gold", "100", "--delta", "0.1"), "With --gold NUMBER go only --accuracy, --share, --tasks NUMBER"),
+        (("--gold", "100", "--share", "a=0.5"), "shares must add up to 1"),
+        (("--gold", "100", "--accuracy", "2"), "--accuracy must be a number from 0 to 1"),
+        (("--gold", "100", "--tasks", "20"), "--gold is 100, more than the 20 tasks"),
+        (("--delta", "0.1", "--skill", "a=.8", "--skill", "b=.7", "--accuracy", "0.8"), "go with --gold NUMBER"),
     ],
 )
 def test_what_it_refuses(arguments: tuple[str, ...], message: str, crowd: tuple[Path, Path], faircrowd: Run) -> None:
@@ -115,6 +122,33 @@ def test_what_it_refuses(arguments: tuple[str, ...], message: str, crowd: tuple[
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_known_labels(faircrowd: Run) -> None:
+    given = (
+        "plan",
+        "--gold",
+        "200",
+        "--accuracy",
+        "0.9",
+        "--share",
+        "women=0.3",
+        "--share",
+        "men=0.7",
+        "--tasks",
+        "3000",
+    )
+    known = plan_gold(200, accuracy=0.9, shares={"women": 0.3, "men": 0.7}, tasks=3000)
+    code, out, err = faircrowd(*given)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == str(known)
+    assert [line.split()[0] for line in lines[2:6]] == ["group", "all", "women", "men"]
+    women = known.groups[0]
+    assert lines[4].split() == ["women", "60", f"{women.low:.1%}", f"{women.high:.1%}", f"{100 * women.width:.1f}"]
+    assert "usually narrower" in lines[-1]
+    said = json.loads(faircrowd(*given, "--json")[1])
+    assert {name: said[name] for name in known.to_dict()} == known.to_dict()
 
 
 @pytest.mark.real

@@ -95,6 +95,11 @@ def test_cells_survive_a_crash(tmp_path: Path) -> None:
     assert Cells(tmp_path / "x.jsonl").rows == {"a": [{"v": 1}], "b": [{"v": 2}]}
 
 
+def test_units_of_an_earlier_version_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"unit": "a", "rows": [{"expected_accuracy": 0.5, "gap": 0.1}]}\n')
+    assert Cells(tmp_path / "x.jsonl").rows == {"a": [{"believed_accuracy": 0.5, "gap": 0.1}]}
+
+
 @pytest.mark.real
 def test_reproduce_writes_and_resumes(tmp_path: Path, data_folder: Path, faircrowd: Run) -> None:
     given = ("reproduce", "crowd-judgement", "extra", "--data", data_folder, "--out", tmp_path, "--seeds", "2")

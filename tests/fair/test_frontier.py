@@ -8,7 +8,7 @@ import pytest
 from fair import optima
 from faircrowd import make_fair
 from faircrowd.errors import OptionError
-from faircrowd.fair.frontier import Frontier, SweepPoint, _accuracy_gained, _traced, sweep, trace_frontier
+from faircrowd.fair.frontier import Frontier, SweepPoint, _accuracy_gained, _traced, sweep, trace_frontier, value_at_gap
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.spark_problem import SparkProblem
@@ -151,6 +151,47 @@ def test_f1_of_two_groups_is_traced() -> None:
     found = trace_frontier(read_posterior(P[:12], TWO[:12]), make_gain("f1", 2), 0)
     assert not found.exact
     assert found.gap.size == 21
+
+
+# Real accuracy.
+
+TRUTH = np.where(RNG.random(40) < 0.1, -1, RNG.integers(-2, 2, 40)).astype(np.int32)
+FEW_VOTES = np.round(P * 4) / 4  # many tied tasks, also at a half
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weights"])
+@pytest.mark.parametrize("posterior", [P, FEW_VOTES], ids=["distinct", "tied"])
+@pytest.mark.parametrize("objective", ["accuracy", GAINS], ids=["accuracy", "gains"])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_real_accuracy_is_that_of_the_best_randomized_labels(
+    flipped: bool, objective: Any, posterior: np.ndarray, weights: np.ndarray | None
+) -> None:
+    """At every epsilon, against the rule solved for it alone."""
+    group, known = 1 - TWO if flipped else TWO, TRUTH != -1
+    asked: dict[str, Any] = {"objective": objective, "sample_weight": weights}
+    result = make_fair(posterior, group, epsilon=0.1, **asked)
+    found = result.frontier_against(TRUTH)
+    assert result.frontier.real_accuracy is None
+    assert found.real_accuracy is not None
+    for epsilon in (0.0, 0.01, 0.07, 0.2, float(found.gap[found.gap.size // 2]), float(found.gap[0])):
+        alone = make_fair(posterior, group, epsilon=epsilon, decision="randomized", **asked).probabilities
+        right = np.where(TRUTH >= 0, alone[np.arange(40), TRUTH], 0.0)[known]
+        wanted = np.average(right, weights=None if weights is None else weights[known])
+        assert value_at_gap(found.gap, found.real_accuracy, epsilon) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_real_accuracy_of_three_classes_is_that_of_each_solution() -> None:
+    truth = RNG.integers(-2, 3, 40).astype(np.int32)
+    found = make_fair(WIDE, GROUP, epsilon=0.1).frontier_against(truth)
+    assert found.real_accuracy is not None
+    for i in (0, 10, 20):
+        alone = make_fair(WIDE, GROUP, epsilon=float(found.gap[i]), decision="randomized").probabilities
+        right = np.where(truth >= 0, alone[np.arange(40), truth], 0.0)[truth != -1]
+        assert found.real_accuracy[i] == pytest.approx(right.mean(), abs=1e-9)
+
+
+def test_no_truth_is_no_real_accuracy() -> None:
+    assert make_fair(P, TWO, epsilon=0.1).frontier_against(np.full(40, -1, np.int32)).real_accuracy is None
 
 
 # Choices.

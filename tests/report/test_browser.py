@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import faircrowd as fc
+from faircrowd.fair.frontier import value_at_gap
 
 Make = Callable[..., Path]
 
@@ -60,7 +61,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, make: Make) -> Path:
     """Names that would like to be more than names."""
     folder = tmp_path_factory.mktemp("hostile")
     rng = np.random.default_rng(0)
-    tasks = [{"task": f"{HOSTILE[i % 10]} {i}", "group": HOSTILE[i * 7 % 10]} for i in range(200)]
+    tasks = [
+        {"task": f"{HOSTILE[i % 10]} {i}", "group": HOSTILE[i * 7 % 10], "truth": HOSTILE[i % 3]} for i in range(200)
+    ]
     votes = []
     for i, row in enumerate(tasks):
         for worker in rng.choice(10, 5, replace=False):
@@ -69,8 +72,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, make: Make) -> Path:
     for name, rows in (("votes", votes), ("tasks", tasks)):
         text = "".join(json.dumps(row) + "\n" for row in rows)
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    given = ("--tasks", folder / "tasks.jsonl", "--group", "group", "--method", "majority", "--epsilon", 0.1)
-    return make("aggregate", folder / "votes.jsonl", *given, out=folder / "run")
+    given = ("--tasks", folder / "tasks.jsonl", "--group", "group", "--truth", "truth", "--method", "majority")
+    return make("aggregate", folder / "votes.jsonl", *given, "--epsilon", 0.1, out=folder / "run")
 
 
 def show(browser: Any, stop: int) -> None:
@@ -109,14 +112,15 @@ def test_opens_without_a_word_or_a_request(name: str, browser: Any, request: pyt
     drawn = browser.js(
         "return [...document.querySelectorAll('.chart')].map(e => e.querySelectorAll('svg path').length)"
     )
-    assert len(drawn) == 4
+    assert len(drawn) == (4 if name == "three" else 5)  # the truth of three is not known
     assert min(drawn) > 3
 
 
 def test_slider_shows_what_python_computes(two: Path, browser: Any) -> None:
     folder = two.parent
-    groups = pd.read_csv(folder / "tasks.csv", index_col="task")["group"]
-    model = fc.DawidSkene().fit(fc.read_votes(folder / "votes.csv", sensitive_features=groups))
+    tasks = pd.read_csv(folder / "tasks.csv", index_col="task")
+    groups = tasks["group"]
+    model = fc.DawidSkene(pooling="learned").fit(fc.read_votes(folder / "votes.csv", sensitive_features=groups))
     posterior = model.probas_
     browser.open(two / "report.html")
     last = int(browser.element("#epsilon").get_attribute("max"))
@@ -126,11 +130,16 @@ def test_slider_shows_what_python_computes(two: Path, browser: Any) -> None:
         show(browser, stop)
         (text,) = browser.texts("#shown-epsilon")
         assert browser.element("#epsilon").get_attribute("aria-valuetext") == text
-        fair = fc.FairCrowd(fc.DawidSkene(), epsilon=float(text)).fit(folder / "votes.csv", sensitive_features=groups)
+        fair = fc.FairCrowd(fc.DawidSkene(pooling="learned"), epsilon=float(text)).fit(
+            folder / "votes.csv", sensitive_features=groups
+        )
         said = fair.certificate_
+        drawn = fc.make_fair(posterior, groups, epsilon=min(float(text), said.gap_before), decision="randomized")
+        right = drawn.probabilities.to_numpy()[np.arange(len(tasks)), tasks["truth"]].mean()
         assert live(browser) == {
             "gap": f"{said.gap:.3f}",
             "believed": f"{said.believed_accuracy:.2%}",
+            "real": f"{right:.2%}",
             "given_up": f"{said.believed_accuracy_before - said.believed_accuracy:.2%}",
             "changed": f"{said.changed}",
         }
@@ -164,7 +173,7 @@ def test_slider_of_randomized_labels_shows_what_python_computes(three: Path, bro
     for stop in (0, last // 2, last - 1, last):
         show(browser, stop)
         (text,) = browser.texts("#shown-epsilon")
-        fair = fc.FairCrowd(fc.DawidSkene(), epsilon=float(text), decision="randomized")
+        fair = fc.FairCrowd(fc.DawidSkene(pooling="learned"), epsilon=float(text), decision="randomized")
         law = fair.fit(folder / "votes.csv", sensitive_features=groups)._result.probabilities
         own = fair.estimator_.labels_
         rates = law.groupby(groups).mean()
@@ -197,7 +206,8 @@ def test_slider_by_keyboard_moves_the_point_and_the_thresholds(two: Path, browse
         slider.send_keys(key)
         browser.until("document.documentElement.dataset.stop === String(arguments[0])", stop)
         assert browser.texts("#shown-epsilon") == [stops[stop]["epsilon"]]
-        (place,) = marks(browser, "#chart-frontier .mark-symbol path", "transform")
+        place, of_real = marks(browser, "#chart-frontier .mark-symbol path", "transform")
+        assert of_real == place
         gaps.append(stops[stop]["point"][0]["gap"])
         places.append(place)
         thresholds = [row["threshold"] for row in stops[stop]["thresholds"]]
@@ -313,10 +323,40 @@ def test_light_and_dark_are_readable(two: Path, browser: Any) -> None:
         grounds.append(ground)
         assert contrast(ink, ground) > 7
         assert contrast(colour(browser, ".small", "color"), ground) > 4.5
-        for chart in ("frontier", "rates", "posterior", "funnel"):
+        for chart in ("frontier", "rates", "posterior", "reliability", "funnel"):
             assert contrast(colour(browser, f"#chart-{chart} .role-axis-label text", "fill"), ground) > 4.5
             assert contrast(colour(browser, f"#chart-{chart} .role-axis-title text", "fill"), ground) > 7
+        assert contrast(colour(browser, "#chart-reliability .mark-text text", "fill"), ground) > 4.5
     assert grounds[0] != grounds[1]
+
+
+def test_what_is_off_is_readable_and_real_accuracy_moves_with_the_slider(
+    browser: Any, make: Make, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(2, size=200)
+    seen = np.where(rng.random(200) < 0.3, 1 - truth, truth)
+    votes = [(i, w, seen[i] if rng.random() < 0.9 else 1 - seen[i]) for i in range(200) for w in range(5)]
+    pd.DataFrame(votes, columns=["task", "worker", "label"]).to_csv(tmp_path / "votes.csv", index=False)
+    group = (rng.random(200) < 0.3 + 0.4 * seen).astype(int)
+    pd.DataFrame({"group": group, "truth": truth}).rename_axis("task").to_csv(tmp_path / "tasks.csv")
+    given = ("--tasks", tmp_path / "tasks.csv", "--group", "group", "--truth", "truth", "--epsilon", 0.05)
+    out = make("aggregate", tmp_path / "votes.csv", *given, out=tmp_path / "run")
+    fair = fc.FairCrowd(fc.DawidSkene(pooling="learned")).fit(
+        tmp_path / "votes.csv", sensitive_features=dict(enumerate(group))
+    )
+    frontier = fair.result_.frontier_against(truth.astype(np.int32))
+    for scheme in ("light", "dark"):
+        browser.emulate(scheme=scheme)
+        browser.open(out / "report.html")
+        for ground in (colour(browser, "body", "backgroundColor"), colour(browser, ".card", "backgroundColor")):
+            assert contrast(colour(browser, ".card b.off", "color"), ground) > 4.5
+            assert contrast(colour(browser, "tr.off td", "color"), ground) > 4.5
+    for stop in (0, int(browser.element("#epsilon").get_attribute("max"))):
+        show(browser, stop)
+        gap = min(float(browser.texts("#shown-epsilon")[0]), float(frontier.gap[0]))
+        assert live(browser)["real"] == f"{value_at_gap(frontier.gap, frontier.real_accuracy, gap):.2%}"
+    assert browser.messages() == []
 
 
 def test_paper_has_no_slider_and_dark_ink(two: Path, browser: Any) -> None:

@@ -2,10 +2,15 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 import faircrowd as fc
-from faircrowd.report.charts import CHARTS, ChartFacts, PageChart, register
+from faircrowd.aggregate.calibration.reliability import reliability
+from faircrowd.fair.frontier import Frontier
+from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves
+from faircrowd.report.charts import CHARTS, ChartFacts, PageChart, frontier_chart, images, register
+from faircrowd.report.charts.reliability_chart import reliability_chart
 from faircrowd.report.charts.vega_lite import layered_chart, quantity
 
 
@@ -38,4 +43,62 @@ def test_a_new_chart_is_one_module_and_one_line(toy: PageChart, epsilon: float, 
     assert ("Changed &lt;b&gt;labels&lt;/b&gt; of 2 groups." in section) == shown
     assert (tmp_path / "pictures" / "toy.png").exists() == shown
     assert (tmp_path / "pictures" / "frontier.svg").exists()
-    assert list(CHARTS) == ["frontier", "rates", "posterior", "funnel", "toy"]
+    assert list(CHARTS) == ["frontier", "rates", "posterior", "reliability", "funnel", "toy"]
+
+
+# Reliability.
+
+BEFORE = reliability([0.6, 0.6, 0.8, 0.8, 0.99, 0.995, 1.0, 1.0], [1, 0, 1, 1, 0, 1, 1, 0], n_bins=8)
+AFTER = reliability([0.5, 0.5, 0.7, 0.7], [1, 0, 1, 1])
+
+
+def test_bins_that_would_hide_each_other_are_drawn_as_one() -> None:
+    chart = reliability_chart({"labels": BEFORE})
+    rows = chart["data"]["values"]
+    assert [row["count"] for row in rows] == [2, 2, 4]
+    assert [row["right"] for row in rows] == [0.5, 1.0, 0.5]
+    assert [row["confidence"] for row in rows] == pytest.approx([0.6, 0.8, (0.99 + 0.995 + 2) / 4])
+    assert all(row["low"] <= row["right"] <= row["high"] for row in rows)
+    diagonal = chart["layer"][0]["data"]["values"]
+    assert [row["confidence"] for row in diagonal] == [row["right"] for row in diagonal] == [0.5, 1.0]
+
+
+def test_before_and_after_calibration_are_two_series() -> None:
+    chart = reliability_chart({"before calibration": BEFORE, "after calibration": AFTER})
+    assert [row["labels"] for row in chart["data"]["values"]] == [
+        *["before calibration"] * 3,
+        *["after calibration"] * 2,
+    ]
+    assert images("reliability", chart)["reliability.png"].startswith(b"\x89PNG")
+    drawn = images("reliability", chart)["reliability.svg"].decode()
+    assert "before calibration" in drawn
+    assert "after calibration" in drawn
+
+
+# The frontier.
+
+GAP = np.array([0.4, 0.2, 0.2, 0.0])
+FRONTIER = Frontier(GAP, GAP, np.arange(4.0), np.array([0.9, 0.8, 0.7, 0.5]), 0.0, exact=True)
+
+
+def test_accuracy_along_a_frontier_is_read_like_the_frontier() -> None:
+    (believed,) = accuracy_curves(FRONTIER)
+    for gap in (0.0, 0.1, 0.2, 0.3, 0.4, 1.0):
+        assert believed.at(gap) == FRONTIER.at(gap).believed_accuracy
+    assert believed.price(0.1) == pytest.approx(0.9 - 0.6)
+    assert list(believed.columns()) == ["believed_accuracy"]
+
+
+def test_an_estimated_accuracy_with_an_interval_is_one_more_curve() -> None:
+    middle = np.array([0.7, 0.65, 0.6, 0.5])
+    estimated = AccuracyCurve("estimated", GAP, middle, middle - 0.1, middle + 0.1)
+    assert list(estimated.columns()) == ["estimated_accuracy", "estimated_accuracy_low", "estimated_accuracy_high"]
+    chart = frontier_chart(FRONTIER, chosen=0.1, curves=[*accuracy_curves(FRONTIER), estimated])
+    rows = chart["data"]["values"]
+    assert [row["kind"] for row in rows] == [*["believed"] * 4, *["estimated"] * 4]
+    assert [row.get("low") for row in rows] == [*[None] * 4, *(middle - 0.1)]
+    assert chart["layer"][-1]["data"]["values"] == [
+        {"gap": 0.1, "accuracy": pytest.approx(0.6)},
+        {"gap": 0.1, "accuracy": pytest.approx(0.55)},
+    ]
+    assert "estimated" in images("frontier", chart)["frontier.svg"].decode()

@@ -20,6 +20,7 @@ from faircrowd.report.slider import stops
 Make = Callable[..., Path]
 
 SECTIONS = ["frontier", "rates", "posterior", "changes", "workers", "crowd", "limits", "method", "reproduce"]
+WITH_TRUTH = [*SECTIONS[:3], "truth", *SECTIONS[3:]]
 LARGE = (200_000, 3_000, 30, 12) if os.environ.get("FAIRCROWD_SLOW") else (20_000, 350, 14, 7)
 """Tasks, workers, groups and classes of the large input; FAIRCROWD_SLOW=1 makes it larger."""
 CHARTS = ["frontier", "funnel", "posterior", "rates"]
@@ -58,7 +59,7 @@ class Page(HTMLParser):
         return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', self.html)[1])
 
     def cards(self) -> dict[str, str]:
-        found = re.findall(r'<div class="card"><b>(.*?)</b><span>(.*?)</span></div>', self.html)
+        found = re.findall(r'<div class="card"><b.*?>(.*?)</b><span>(.*?)</span>', self.html)
         return {name: value for value, name in found}
 
 
@@ -84,23 +85,31 @@ def fair(crowd: Path, make: Make) -> Path:
 
 def test_sections_stand_in_order(fair: Path) -> None:
     page = Page(fair / "report.html")
-    assert page.sections == SECTIONS
+    assert page.sections == WITH_TRUTH
     headings = ["".join(text.split("\n")) for text in page.texts["h2"]]
-    assert len(headings) == len(SECTIONS)
-    assert page.html.index("<h1>") < page.html.index('class="cards"') < page.html.index('id="frontier"')
-    assert len(page.cards()) == 4
-    assert sorted(page.data["charts"]) == CHARTS
+    assert len(headings) == len(WITH_TRUTH)
+    assert page.html.index("<h1>") < page.html.index('class="cards many"') < page.html.index('id="frontier"')
+    assert len(page.cards()) == 8
+    assert sorted(page.data["charts"]) == sorted([*CHARTS, "reliability"])
 
 
 def test_numbers_are_those_of_the_certificate(fair: Path) -> None:
     page = Page(fair / "report.html")
     said = json.loads((fair / "certificate.json").read_text())
     cost = said["believed_accuracy_before"] - said["believed_accuracy"]
+    labels = pd.read_csv(fair / "labels.csv", index_col="task")
+    tasks = pd.read_csv(fair.parent / "tasks.csv", index_col="task")
+    right = [(labels[name] == tasks["truth"]).mean() for name in ("label_before", "label")]
+    true_rates = tasks["truth"].groupby(tasks["group"]).mean()
     assert page.cards() == {
         "gap before": f"{said['gap_before']:.3f}",
         "gap after": f"{said['gap']:.3f}",
+        "gap of the true labels": f"{abs(true_rates['a'] - true_rates['b']):.3f}",
         "labels changed": f"{said['changed']} ({said['changed_share']:.1%})",
+        "believed accuracy": f"{said['believed_accuracy']:.1%}",
+        "real accuracy": f"{right[1]:.1%}",
         "believed accuracy given up": f"{cost:.2%}",
+        "real accuracy given up": f"{right[0] - right[1]:.2%}",
     }
     (answer,) = page.texts["h1"]
     assert f"from {said['gap_before']:.3f} to {said['gap']:.3f} (epsilon 0.05)" in answer
@@ -116,6 +125,88 @@ def test_numbers_are_those_of_the_certificate(fair: Path) -> None:
             assert rates[f"label 1, group {group}", kind] == pytest.approx(named[group]["1"])
     method = page.html[page.html.index('id="method"') :]
     assert f"{said['bound']:.6f}" in method
+
+
+def section(html: str, name: str) -> str:
+    return re.search(rf'id="{name}">(.*?)</section>', html, re.DOTALL)[1]
+
+
+def cells(row: str) -> list[str]:
+    return [re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)]
+
+
+def test_belief_stands_beside_truth(fair: Path) -> None:
+    """Accuracy before and after, and its price; by group; and the rates of the true labels."""
+    said = json.loads((fair / "summary.json").read_text())
+    tasks = pd.read_csv(fair.parent / "tasks.csv", index_col="task")
+    labels = pd.read_csv(fair / "labels.csv", index_col="task")
+    posterior = labels[["posterior_0", "posterior_1"]].to_numpy()
+    real = {name: labels[name] == tasks["truth"] for name in ("label_before", "label")}
+    believed = {name: pd.Series(posterior[np.arange(300), labels[name]], labels.index) for name in real}
+    assert said["accuracy_before"] == pytest.approx(real["label_before"].mean())
+    assert said["accuracy"] == pytest.approx(real["label"].mean())
+    assert said["believed_accuracy_before"] == pytest.approx(believed["label_before"].mean())
+    assert said["believed_accuracy"] == pytest.approx(believed["label"].mean())
+    whole, groups, truth = re.findall(r"<tbody>(.*?)</tbody>", section((fair / "report.html").read_text(), "truth"))
+    rows = [cells(row) for row in whole.split("<tr")[1:]]
+    names = ["accuracy before fairness", "accuracy", "price of fairness"]
+    numbers = [
+        [part["label_before"].mean(), part["label"].mean(), part["label_before"].mean() - part["label"].mean()]
+        for part in (believed, real)
+    ]
+    assert [row[:3] for row in rows] == [[n, f"{b:.2%}", f"{r:.2%}"] for n, b, r in zip(names, *numbers, strict=True)]
+    for row, group in zip([cells(row) for row in groups.split("<tr>")[1:]], "ab", strict=True):
+        inside = tasks["group"] == group
+        ones = inside & (tasks["truth"] == 1)
+        assert row[:2] == [group, str(inside.sum())]
+        for place, part, where in ((2, believed, inside), (3, real, inside), (6, real, ones)):
+            before, after = (part[name][where].mean() for name in ("label_before", "label"))
+            assert row[place] == f"{before:.1%} → {after:.1%}"
+    for row, group in zip([cells(row) for row in truth.split("<tr>")[1:]], "ab", strict=True):
+        share = tasks["truth"][tasks["group"] == group].mean()
+        assert row[2:] == [f"{1 - share:.1%}", f"{share:.1%}"]
+
+
+def test_what_is_far_from_the_truth_is_red_and_in_words(tmp_path: Path, make: Make) -> None:
+    """Workers who all err together: Dawid-Skene is sure, and wrong."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=200)
+    seen = np.where(rng.random(200) < 0.3, 1 - truth, truth)  # what every worker takes for the truth
+    votes = [(i, w, seen[i] if rng.random() < 0.95 else 1 - seen[i]) for i in range(200) for w in range(7)]
+    pd.DataFrame(votes, columns=["task", "worker", "label"]).to_csv(tmp_path / "votes.csv", index=False)
+    tasks = pd.DataFrame({"group": ["ab"[i % 2] for i in range(200)], "truth": truth})
+    tasks.rename_axis("task").to_csv(tmp_path / "tasks.csv")
+    out = make("aggregate", *given(tmp_path), "--truth", "truth", "--epsilon", 0.01, out=tmp_path / "run")
+    html = (out / "report.html").read_text()
+    (words,) = re.findall(r'<b class="off">[^<]*</b><span>real accuracy</span><span class="off">(.*?)</span>', html)
+    said = json.loads((out / "summary.json").read_text())
+    assert said["believed_accuracy"] - said["accuracy"] > 0.2
+    assert words == f"believed is {100 * (said['believed_accuracy'] - said['accuracy']):.1f} points too high"
+    assert section(html, "truth").count(words) == 1
+    assert section(html, "truth").count('<tr class="off">') == 2  # not the price
+
+
+def test_known_labels_that_were_learned_from_do_not_test(crowd: Path, tmp_path: Path, make: Make) -> None:
+    out = make(
+        "aggregate", *given(crowd), "--method", "bayes", "--truth", "truth", "--epsilon", 0.05, out=tmp_path / "r"
+    )
+    page = Page(out / "report.html")
+    assert "so they cannot test it" in page.html
+    assert sorted(page.data["charts"]) == CHARTS
+    assert not re.search(r'class="[^"]*off"', page.html)
+    assert "real" not in page.data["stops"][0]
+
+
+@pytest.mark.parametrize("known", [49, 50])
+def test_few_known_labels_make_no_reliability_chart(known: int, crowd: Path, tmp_path: Path, make: Make) -> None:
+    tasks = pd.read_csv(crowd / "tasks.csv", dtype=str)
+    tasks.loc[known:, "truth"] = ""
+    tasks.to_csv(tmp_path / "tasks.csv", index=False)
+    files = (crowd / "votes.csv", "--tasks", tmp_path / "tasks.csv", "--group", "group", "--truth", "truth")
+    page = Page(make("aggregate", *files, out=tmp_path / "run") / "report.html")
+    assert ("reliability" in page.data["charts"]) == (known >= 50)
+    assert page.sections == WITH_TRUTH
+    assert len(page.cards()) == 6
 
 
 def test_changes_are_those_of_the_labels(fair: Path) -> None:
@@ -178,9 +269,10 @@ RUNS = {
 @pytest.mark.parametrize("name", RUNS)
 def test_every_kind_of_run_renders(name: str, crowd: Path, tmp_path: Path, make: Make) -> None:
     page = Page(make("aggregate", *given(crowd), *RUNS[name], out=tmp_path / "run") / "report.html")
-    assert page.sections == SECTIONS
-    assert sorted(page.data["charts"]) == CHARTS
-    assert len(page.cards()) == 4
+    scored = "--truth" in RUNS[name]
+    assert page.sections == (WITH_TRUTH if scored else SECTIONS)
+    assert sorted(page.data["charts"]) == sorted([*CHARTS, *(["reliability"] if scored else [])])
+    assert len(page.cards()) == (8 if scored else 4)
     (answer,) = page.texts["h1"]
     text = {
         "no epsilon": "No epsilon was asked for",
@@ -226,6 +318,13 @@ def test_without_groups_to_compare(more: list[str], note: str, crowd: Path, tmp_
     assert len(page.html) < 20_000
 
 
+def test_without_groups_truth_is_shown_too(crowd: Path, tmp_path: Path, make: Make) -> None:
+    files = (crowd / "votes.csv", "--tasks", crowd / "tasks.csv", "--truth", "truth")
+    page = Page(make("aggregate", *files, out=tmp_path / "run") / "report.html")
+    assert page.sections == ["truth", "method", "reproduce"]
+    assert list(page.cards())[-2:] == ["believed accuracy", "real accuracy"]
+
+
 @pytest.mark.parametrize("rows", ["1,a,x,p\n1,b,y,p\n2,a,y,q\n3,b,x,q\n", "1,a,x,p\n2,b,y,q\n"])
 def test_a_few_tasks(rows: str, tmp_path: Path, make: Make) -> None:
     """Also where no worker has votes in two groups, so that there is no funnel."""
@@ -244,7 +343,7 @@ def test_pages_of_the_other_commands(crowd: Path, tmp_path: Path, make: Make) ->
     assert "If tasks and workers were drawn again" in page.html
     assert "Within strata of the control feature" in page.html
     page = Page(make("demo", out=tmp_path / "d") / "report.html")
-    assert page.sections == SECTIONS
+    assert page.sections == WITH_TRUTH
     assert "right of true" in page.html
 
 

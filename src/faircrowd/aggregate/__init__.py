@@ -9,8 +9,7 @@ Names, methods and attributes follow crowd-kit. Where things are:
 - ``confusion``: workers as confusion matrices, shared by ``bayes``, ``dawid_skene`` and ``one_coin``;
   ``initial_error``: confusion matrices given by the user; ``weighted_votes``: sums of weights, agreement with labels;
 - ``em``: the one loop of expectation-maximisation; ``checkpoint``: its rounds in a file, to go on from;
-- ``calibrate``: ``CalibratedCrowd``, models calibrated on known labels; ``log_pool``: the pool of their probabilities;
-  ``accuracy_estimate``: accuracy with an interval; ``reliability``: whether confidence comes true;
+- ``calibration/``: ``CalibratedCrowd``, models calibrated on known labels, and accuracy estimated from these;
 - ``pooling``: pseudo-counts that draw a worker's confusion matrix toward the crowd's;
 - ``saved``: fitted models in a folder;
 - ``reliability``: confidence against the share of right labels;
@@ -25,9 +24,9 @@ from typing import TYPE_CHECKING
 from faircrowd.aggregate.registry import AGGREGATORS
 
 if TYPE_CHECKING:
-    from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
     from faircrowd.aggregate.bayes import BayesVote
-    from faircrowd.aggregate.calibrate import CalibratedCrowd, Calibration
+    from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+    from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd, Calibration
     from faircrowd.aggregate.dawid_skene import DawidSkene
     from faircrowd.aggregate.glad import GLAD
     from faircrowd.aggregate.majority import MajorityVote
@@ -52,8 +51,8 @@ __all__ = [
 ]
 
 _HOME = {
-    "AccuracyEstimate": "accuracy_estimate",
-    "Calibration": "calibrate",
+    "AccuracyEstimate": "calibration.accuracy_estimate",
+    "Calibration": "calibration.calibrate",
     "load_model": "saved",
     "save_model": "saved",
 }

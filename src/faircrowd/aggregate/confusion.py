@@ -11,15 +11,16 @@ from faircrowd._checks import check_memory
 from faircrowd.aggregate.base import Aggregator, State, by_workers, of_shape
 from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.kernels.confusion_counts import expected_counts, joint_scores, share_counts
+from faircrowd.aggregate.kernels.residual_products import residual_products
 from faircrowd.aggregate.posterior import TaskPosterior, check_size, make_posterior
 from faircrowd.aggregate.weighted_votes import weigh
 from faircrowd.engines import Votes, engine_of
 from faircrowd.engines.protocols import Gold
 from faircrowd.errors import InputError
-from faircrowd.exact.sums import mass_unit, on_grid, read_log_likelihood
+from faircrowd.exact.sums import limbs_to_numbers, mass_unit, on_grid, read_log_likelihood, unit_for
 from faircrowd.votes import Vocabulary
 
-__all__ = ["Confusion", "ConfusionAggregator", "Counts", "VoteCounter", "normalised", "skill_matrix"]
+__all__ = ["Confusion", "ConfusionAggregator", "Counts", "ResidualSums", "VoteCounter", "normalised", "skill_matrix"]
 
 _SMALLEST_PROBABILITY = 1e-300
 """Smaller probabilities are raised to this before logarithms are taken."""
@@ -45,6 +46,28 @@ class Counts(NamedTuple):
 
     errors: NDArray[np.float64]
     priors: NDArray[np.float64]
+
+
+class ResidualSums(NamedTuple):
+    """Sums over tasks that show whether votes go together given the true class.
+
+    Attributes
+    ----------
+    products : float
+        Products of the residuals of two votes of a task, over its pairs of votes, divided by its number of votes minus
+        one. Expected to be zero, or below since the model is fitted, if votes are independent.
+    squares : float
+        The squares of a task's products.
+    largest : float
+        What ``products`` would be if the votes of a task always went together.
+    belief : float
+        The probability of the best class.
+    """
+
+    products: float
+    squares: float
+    largest: float
+    belief: float
 
 
 def normalised(counts: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
@@ -110,6 +133,20 @@ class VoteCounter:
         scores = self.engine.emit(joint_scores, self.token, *self._tables(model))
         return make_posterior(self.votes, scores, is_log=True, ties=ties)
 
+    def residual_sums(self, model: Confusion, likely: Confusion) -> ResidualSums:
+        """Sum the products of residuals under a likely model, and the belief of the model that labels the tasks."""
+        most, errors = self.most_votes, likely.errors
+        variances = np.maximum(1 - (errors**2).sum(axis=2), 0)
+        exact = on_grid(errors, variances, np.sqrt(variances), n_terms=2 * (most + 1))
+        tables = [table.reshape(-1, errors.shape[-1]) for table in exact]
+        units = np.array([unit_for(4 * most), unit_for(16 * most**2), unit_for(2 * most), unit_for(1)])
+        (limbs,) = self.engine.reduce(
+            residual_products, self.token, *self._tables(model), *self._tables(likely), *tables, units
+        )
+        return ResidualSums(
+            *(float(limbs_to_numbers(row, unit)) for row, unit in zip(limbs, units.tolist(), strict=True))
+        )
+
     def _tables(self, model: Confusion) -> list[NDArray[np.float64]]:
         logs = [
             np.log(np.maximum(table, _SMALLEST_PROBABILITY)).reshape(-1, *table.shape[-1:])
@@ -158,6 +195,25 @@ class ConfusionAggregator(Aggregator):
         index = {"group": votes.groups.take(group)} if votes.groups is not None and self._grouped else {}
         index["label"] = votes.classes.take(label)
         return votes.style.series(index, "prior", self._shown.priors.ravel())
+
+    def residual_sums(self) -> ResidualSums | None:
+        """Return how the votes of the tasks go together given the true class; two passes over the votes.
+
+        The residuals are those of the most likely matrices given the posterior: matrices that are smoothed, or counted
+        on few known labels, would have residuals that go together because the matrices are off. Known labels are
+        not used. None where the posterior is not that of confusion matrices, or there is nothing to compare.
+        """
+        self.posterior_  # noqa: B018 - raises where there are no votes: before fit, or in a model read from a file
+        votes = self.votes_
+        if self._model is None or votes.n_classes < 2:
+            return None
+        counter = VoteCounter(votes, by_group=self._grouped)
+        counts, _ = counter.expected(self._model)
+        return counter.residual_sums(self._model, self._most_likely(counts))
+
+    def _most_likely(self, counts: Counts) -> Confusion:
+        """Return the parameters under which the counts are most likely."""
+        return Confusion(normalised(counts.errors, axis=2), normalised(counts.priors, axis=1))
 
     def _predict(self, votes: Votes) -> TaskPosterior:
         fitted = self.votes_

@@ -64,8 +64,8 @@ class DawidSkene(Iterative, ConfusionAggregator):
     pooling : {"learned"}, float or None
         Draw each worker's matrix toward the crowd's, and with ``by_group`` a worker's matrix in a group toward the
         worker's: with strengths learned from the votes, or with this many votes per true class. Use it if workers have
-        few votes, or with ``by_group``: the posterior is much less overconfident (docs/decisions/0011-pooling.md). The
-        default, no pooling, is Dawid and Skene's model.
+        few votes, or with ``by_group``: the posterior is much less overconfident (docs/decisions/0011-pooling.md).
+        None or 0, no pooling, is Dawid and Skene's model.
     ties : {"first", "last"}
         The class that wins a tie: the first or the last in sorted order.
 
@@ -218,7 +218,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
     def _log_prior(self, model: Confusion) -> float:
         """Return the log density of the Dirichlet priors, up to a constant."""
         priors = model.priors if self.group_priors else model.priors[:1]
-        if self.pooling is not None:
+        if self.pooling:
             return log_prior(model.errors, self._pseudo, axis=2) + log_prior(priors, self.smoothing, axis=1)
         if self.smoothing == 0:
             return 0.0

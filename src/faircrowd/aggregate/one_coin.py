@@ -58,10 +58,13 @@ class OneCoinDawidSkene(DawidSkene):
     def _prior_counts(self, first: Counts) -> NDArray[np.float64] | float:
         return prior_counts(_right_and_wrong(first.errors), self.pooling)
 
+    def _most_likely(self, counts: Counts) -> Confusion:
+        return Confusion(self._matrices(counts.errors, 0.0), normalised(counts.priors, axis=1))
+
     def _log_prior(self, model: Confusion) -> float:
         skills = np.clip(_skills(model), 1e-300, 1 - 1e-16)
         priors = model.priors if self.group_priors else model.priors[:1]
-        if self.pooling is not None:
+        if self.pooling:
             both = np.stack([skills, 1 - skills], axis=2)[..., None]
             return log_prior(both, self._pseudo, axis=2) + log_prior(priors, self.smoothing, axis=1)
         if self.smoothing == 0:

@@ -55,7 +55,7 @@ def prior_counts(counts: NDArray[np.float64], pooling: str | float | None) -> ND
     -------
     ndarray that broadcasts to the shape of ``counts``, or 0.0 without pooling
     """
-    if pooling is None or counts.size == 0:
+    if not pooling or counts.size == 0:
         return 0.0
     n_workers, n_groups, n_labels, n_classes = counts.shape
     of_workers = counts.sum(axis=1)

@@ -5,7 +5,8 @@ the checks for Spark. A new aggregator is a module with a class and one entry he
 Importing this module imports no aggregator, and no numpy: :meth:`AggregatorKind.load` does.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,6 +39,9 @@ class AggregatorKind:
         Whether it takes votes in Spark.
     summary : str
         One line of help.
+    chosen : mapping of str to object
+        Parameters that a run sets unless told otherwise, where measurements speak for other values than the defaults
+        of the class, which are those that users of crowd-kit expect.
     """
 
     name: str
@@ -47,6 +51,7 @@ class AggregatorKind:
     by_group: bool
     in_spark: bool
     summary: str
+    chosen: Mapping[str, object] = field(default_factory=dict)
 
     def load(self) -> "type[Aggregator]":
         """Import and return the class."""
@@ -156,6 +161,7 @@ for _kind in (
         by_group=True,
         in_spark=True,
         summary="Each worker has a confusion matrix, estimated together with the labels.",
+        chosen={"pooling": "learned"},  # docs/decisions/0011-pooling.md
     ),
     AggregatorKind(
         name="one-coin",
@@ -187,7 +193,7 @@ for _kind in (
     AggregatorKind(
         name="calibrated",
         class_name="CalibratedCrowd",
-        module="faircrowd.aggregate.calibrate",
+        module="faircrowd.aggregate.calibration.calibrate",
         gold="required",
         by_group=True,
         in_spark=True,

@@ -67,10 +67,7 @@ def model_files(model: Aggregator) -> dict[str, bytes]:
     """
     if kind_of(model) is None:
         raise InputError(f"A {type(model).__name__} cannot be saved: its class is not registered as an aggregator.")
-    votes, learned, parameters = model.votes_, model._state(), model.get_params(deep=False)
-    for name, value in parameters.items():
-        if value is not None and not isinstance(value, bool | int | float | str):
-            raise InputError(f"A {type(model).__name__} with {name} given as a {type(value).__name__} cannot be saved.")
+    votes, learned, parameters = model.votes_, model._state(), _plain_parameters(model)
     lists = {name: value for name, value in learned.items() if isinstance(value, Vocabulary)}
     arrays: dict[str, Any] = {name: value for name, value in learned.items() if not isinstance(value, Vocabulary)}
     described = {
@@ -89,6 +86,34 @@ def model_files(model: Aggregator) -> dict[str, bytes]:
     # JSON has no infinity, which tol may be; Python writes and reads it all the same.
     text = json.dumps(described, ensure_ascii=False) + "\n"
     return dict(zip(MODEL_FILES, (text.encode(), packed.getvalue()), strict=True))
+
+
+def _plain_parameters(model: Aggregator) -> dict[str, Any]:
+    """Return the parameters of a model as JSON can hold them; those that are aggregators by class and parameters."""
+
+    def plain(name: str, value: object) -> Any:
+        if isinstance(value, list | tuple):
+            return [plain(name, part) for part in value]
+        if isinstance(value, Aggregator) and kind_of(value) is not None:
+            return {"model": type(value).__name__, "parameters": _plain_parameters(value)}
+        if value is not None and not isinstance(value, bool | int | float | str):
+            raise InputError(f"A {type(model).__name__} with {name} given as a {type(value).__name__} cannot be saved.")
+        return value
+
+    return {name: plain(name, value) for name, value in model.get_params(deep=False).items()}
+
+
+def _made(described: dict[str, Any]) -> Aggregator:
+    """Return the aggregator, not fitted, that a class and its parameters describe."""
+    kinds = {kind.class_name: kind for kind in AGGREGATORS.values()}
+
+    def value_of(given: Any) -> Any:
+        if isinstance(given, list):
+            return [value_of(part) for part in given]
+        return _made(given) if isinstance(given, dict) else given
+
+    parameters = {name: value_of(given) for name, given in described["parameters"].items()}
+    return kinds[described["model"]].load()().set_params(**parameters)
 
 
 def load_model(folder: PathOrText) -> Aggregator:
@@ -131,8 +156,7 @@ def _restored(described: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Agg
     def listed(values: Sequence[object]) -> Vocabulary:
         return Vocabulary.of(from_plain(values))
 
-    kinds = {kind.class_name: kind for kind in AGGREGATORS.values()}
-    model = kinds[described["model"]].load()().set_params(**described["parameters"])
+    model = _made(described)
     votes = VoteTable(
         tasks=listed([]),
         workers=listed(described["workers"]),

@@ -9,15 +9,17 @@ Public functions are imported here. Where to find them:
 - ``workers/``: how each worker treats groups, with tests, and their influence on the crowd;
 - ``majority/``: how the votes of workers add up in a majority, and what ties leave open;
 - ``agreement``: Krippendorff's alpha;
+- ``independence``: whether the votes of a task are independent given its class, as models assume;
 - ``crowd_audit``: all of this for one crowd, as the report shows it;
 - ``theory/``: the paper's theorems as functions;
-- ``planner/``: how many votes per task are needed.
+- ``planner/``: how many votes per task are needed, and how well known labels would tell the accuracy.
 """
 
 from faircrowd.audit.agreement import krippendorff_alpha
 from faircrowd.audit.bootstrap import bootstrap_gap
 from faircrowd.audit.crowd_audit import CrowdAudit, audit_crowd
 from faircrowd.audit.gate import Verdict, check_labels
+from faircrowd.audit.independence import Independence, check_independence
 from faircrowd.audit.intervals import gap_interval
 from faircrowd.audit.majority.bounds import majority_gap_bound, majority_gap_bound_as_printed
 from faircrowd.audit.majority.majority_gap import majority_rates
@@ -32,7 +34,7 @@ from faircrowd.audit.metrics.fairness_metrics import (
     equalized_odds_ratio,
     selection_rate,
 )
-from faircrowd.audit.planner import CrowdPlan, plan_crowd
+from faircrowd.audit.planner import CrowdPlan, GoldPlan, plan_crowd, plan_gold
 from faircrowd.audit.strata import ConditionalGaps, conditional_gaps
 from faircrowd.audit.workers.worker_audit import WorkerAudit, audit_workers
 
@@ -40,12 +42,15 @@ __all__ = [
     "ConditionalGaps",
     "CrowdAudit",
     "CrowdPlan",
+    "GoldPlan",
+    "Independence",
     "Verdict",
     "WorkerAudit",
     "audit_crowd",
     "audit_workers",
     "bootstrap_gap",
     "by_group",
+    "check_independence",
     "check_labels",
     "conditional_gaps",
     "demographic_parity_difference",
@@ -61,5 +66,6 @@ __all__ = [
     "majority_rates",
     "majority_ties",
     "plan_crowd",
+    "plan_gold",
     "selection_rate",
 ]

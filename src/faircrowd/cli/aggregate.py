@@ -15,12 +15,14 @@ __all__ = ["aggregate"]
 def aggregate(
     votes: arg.Votes,
     out: arg.OutFolder,
-    method: arg.Method = "dawid-skene",
+    method: arg.Method = None,
     tasks: arg.Tasks = None,
     group: arg.Group = None,
     truth: arg.Truth = None,
     gold: arg.Gold = None,
+    calibrate: arg.Calibrate = None,
     by_group: arg.ByGroup = False,
+    pooling: arg.Pooling = None,
     task: arg.Task = None,
     worker: arg.Worker = None,
     label: arg.Label = None,
@@ -81,12 +83,21 @@ def aggregate(
         delimiter=delimiter,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
+        calibrate=calibrate,
     )
     fair = FairOptions(1.0 if epsilon is None else epsilon, objective, decision, strict, random_state, confidence)
     fair.check()
     options = RunOptions(
         read,
-        ModelOptions.given(method, ties=ties, n_iter=n_iter, tol=tol, by_group=by_group or None),
+        ModelOptions.given(
+            method,
+            calibrated=calibrate is not None,
+            ties=ties,
+            n_iter=n_iter,
+            tol=tol,
+            by_group=by_group or None,
+            pooling=pooling,
+        ),
         None if epsilon is None else fair,
         engine=EngineOptions.given(engine, memory_limit, checkpoint=out / CHECKPOINT, resume=resume, master=master),
     )

@@ -42,7 +42,9 @@ app.command(help="Audit workers and crowd: gaps of workers, how they add up, and
 app.command(help="Check the gap of labels for a pipeline: exit code 0 pass, 1 fail, 3 not enough evidence.")(check)
 app.command(help="Recompute the results in a folder from their inputs, and list what differs.")(verify)
 app.command(help="List the data sets, or write one as votes.csv and tasks.csv.")(datasets)
-app.command(help="Plan how many votes per task bring the gap close to that of the true labels.")(plan)
+app.command(
+    help="Plan how many votes per task bring the gap close to the truth's, or what a number of known labels would tell."
+)(plan)
 app.command(help="Run the paper's experiments: rows, tables and figures.")(reproduce)
 app.command(help="Run aggregate on the paper's synthetic crowd.")(demo)
 

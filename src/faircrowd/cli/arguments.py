@@ -10,7 +10,9 @@ from faircrowd.aggregate.registry import AGGREGATORS
 
 __all__ = [
     "AsJson",
+    "AuditMethod",
     "ByGroup",
+    "Calibrate",
     "Charts",
     "Delimiter",
     "EngineName",
@@ -25,6 +27,7 @@ __all__ = [
     "OnDuplicate",
     "OnMissing",
     "OutFolder",
+    "Pooling",
     "RandomState",
     "Report",
     "Resume",
@@ -36,6 +39,7 @@ __all__ = [
     "Votes",
     "Worker",
     "number",
+    "votes_or_learned",
 ]
 
 
@@ -51,6 +55,16 @@ def number(text: str) -> float:
         raise typer.BadParameter(f"{text!r} is not a number; did you mean {value:g}?") from None
 
 
+def votes_or_learned(text: str) -> float | str:
+    """Read how strongly workers are pooled: a number of votes, or the words learned or none."""
+    if text in ("learned", "none"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number of votes nor learned or none.") from None
+
+
 _LEARN = ", ".join(kind.name for kind in AGGREGATORS.values() if kind.gold == "required")
 _GROUPED = ", ".join(kind.name for kind in AGGREGATORS.values() if kind.by_group)
 
@@ -59,7 +73,11 @@ Votes = Annotated[
     Path, typer.Argument(readable=False, help="Votes, one per row: .csv, .tsv, .jsonl (also compressed) or .parquet.")
 ]
 OutFolder = Annotated[Path, typer.Option(help="Folder for the results.")]
-Method = Annotated[str, typer.Option(help=f"One of {', '.join(AGGREGATORS)}.")]
+Method = Annotated[
+    str | None,
+    typer.Option(help=f"One of {', '.join(AGGREGATORS)}; by default dawid-skene or, with --calibrate, calibrated."),
+]
+AuditMethod = Annotated[str, typer.Option(help=f"One of {', '.join(AGGREGATORS)}.")]
 Tasks = Annotated[Path | None, typer.Option(readable=False, help="Table with one row per task: groups, truth, gold.")]
 Group = Annotated[
     list[str] | None,
@@ -70,6 +88,13 @@ Truth = Annotated[
     typer.Option(help=f"Column of the tasks with true labels to score by ({_LEARN} learn from it)."),
 ]
 Gold = Annotated[str | None, typer.Option(help="Column of the tasks with known labels to learn from.")]
+Calibrate = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of the tasks with known labels of some of them, a random sample: calibrate the probabilities, and "
+        "estimate the real accuracy."
+    ),
+]
 ByGroup = Annotated[bool, typer.Option(help=f"{_GROUPED}: learn each worker in each group.")]
 Task = Annotated[str | None, typer.Option(help="Name of the task column.")]
 Worker = Annotated[str | None, typer.Option(help="Name of the worker column.")]
@@ -77,6 +102,15 @@ Label = Annotated[str | None, typer.Option(help="Name of the label column.")]
 Delimiter = Annotated[str | None, typer.Option(help="Separator of a text file.")]
 OnDuplicate = Annotated[str, typer.Option(help="Which of a worker's repeated votes count: last, first, all, error.")]
 OnMissing = Annotated[str, typer.Option(help="Rows that lack a value: drop, error.")]
+Pooling = Annotated[
+    str | None,
+    typer.Option(
+        parser=votes_or_learned,
+        metavar="NUMBER",
+        help="dawid-skene, one-coin: draw workers toward the crowd by this many votes, learned (the default of "
+        "dawid-skene) or none.",
+    ),
+]
 Ties = Annotated[str, typer.Option(help="A tie goes to the first or the last class in order.")]
 NIter = Annotated[int | None, typer.Option(help="Maximum number of rounds of an iterative method.")]
 Tol = Annotated[

@@ -14,7 +14,7 @@ __all__ = ["audit"]
 def audit(
     votes: arg.Votes,
     out: arg.OutFolder,
-    method: arg.Method = "majority",
+    method: arg.AuditMethod = "majority",
     tasks: arg.Tasks = None,
     group: arg.Group = None,
     truth: arg.Truth = None,
@@ -24,6 +24,7 @@ def audit(
         typer.Option(help="Column of the tasks that may explain a gap; the gap is also shown within its values."),
     ] = None,
     by_group: arg.ByGroup = False,
+    pooling: arg.Pooling = None,
     task: arg.Task = None,
     worker: arg.Worker = None,
     label: arg.Label = None,
@@ -61,7 +62,7 @@ def audit(
     )
     options = RunOptions(
         read,
-        ModelOptions.given(method, ties=ties, n_iter=n_iter, tol=tol, by_group=by_group or None),
+        ModelOptions.given(method, ties=ties, n_iter=n_iter, tol=tol, by_group=by_group or None, pooling=pooling),
         audit=AuditOptions(confidence, replicates, random_state, control),
     )
     check_out(out, AUDIT_FILES, (votes, tasks))

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from faircrowd.runs.write import Written
 
 __all__ = ["Console", "plain", "print_json"]
+
+_ALARMING = "warning"
+"""The heading of what is printed in red."""
 
 
 class Console:
@@ -126,15 +129,19 @@ class Console:
         """Print headings with texts, in two columns."""
         width = max(len(plain(heading)) for heading, _ in pairs)
         for heading, text in pairs:
-            self._out.print(Text.assemble((f"{plain(heading):<{width}}", "bold"), "  ", plain(text)))
+            colour = "red" if heading == _ALARMING else ""
+            shown = (f"{plain(heading):<{width}}", f"bold {colour}".strip()), "  ", (plain(text), colour)
+            self._out.print(Text.assemble(*shown))
 
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Print a small table; columns after the first are numbers."""
+    def table(
+        self, header: Sequence[str], rows: Sequence[Sequence[str]], alarming: Collection[tuple[int, int]] = ()
+    ) -> None:
+        """Print a small table; columns after the first are numbers, and alarming cells (row, column) are red."""
         table = rich.table.Table(box=None, pad_edge=False, header_style="bold")
         for position, name in enumerate(header):
             table.add_column(Text(name), justify="left" if position == 0 else "right")
-        for row in rows:
-            table.add_row(*(Text(plain(cell)) for cell in row))
+        for i, row in enumerate(rows):
+            table.add_row(*(Text(plain(cell), "red" if (i, j) in alarming else "") for j, cell in enumerate(row)))
         self._out.print(table)
 
     def line(self, text: str = "") -> None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-_MODEL = ModelOptions("dawid-skene", {"by_group": True})
-_COMPARED = (ModelOptions("majority"), ModelOptions("one-coin"), ModelOptions("dawid-skene"), _MODEL)
+_MODEL = ModelOptions.given("dawid-skene", by_group=True)
+_COMPARED = (*(ModelOptions.given(name) for name in ("majority", "one-coin", "dawid-skene")), _MODEL)
 
 
 def demo(

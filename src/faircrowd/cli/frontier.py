@@ -14,12 +14,14 @@ _SHOWN = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5)
 def frontier(
     votes: arg.Votes,
     out: arg.OutFolder,
-    method: arg.Method = "dawid-skene",
+    method: arg.Method = None,
     tasks: arg.Tasks = None,
     group: arg.Group = None,
     truth: arg.Truth = None,
     gold: arg.Gold = None,
+    calibrate: arg.Calibrate = None,
     by_group: arg.ByGroup = False,
+    pooling: arg.Pooling = None,
     task: arg.Task = None,
     worker: arg.Worker = None,
     label: arg.Label = None,
@@ -33,10 +35,12 @@ def frontier(
     random_state: arg.RandomState = 0,
     as_json: arg.AsJson = False,
 ) -> None:
-    """Show gap, believed accuracy and changed labels for every epsilon at once."""
+    """Show gap, accuracy (believed and, with --truth, real) and changed labels for every epsilon at once."""
     import pyarrow as pa
 
     from faircrowd.report import OutputFolder
+    from faircrowd.report.accuracy_curves import accuracy_curves, estimated_curve
+    from faircrowd.report.belief_and_truth import Pair
     from faircrowd.report.charts import frontier_chart, images
     from faircrowd.runs.fit import fit
     from faircrowd.runs.write import check_out
@@ -55,40 +59,62 @@ def frontier(
         delimiter=delimiter,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
+        calibrate=calibrate,
     )
-    model = ModelOptions.given(method, ties=ties, n_iter=n_iter, tol=tol, by_group=by_group or None)
+    model = ModelOptions.given(
+        method,
+        calibrated=calibrate is not None,
+        ties=ties,
+        n_iter=n_iter,
+        tol=tol,
+        by_group=by_group or None,
+        pooling=pooling,
+    )
     check_out(out, _FILES, (votes, tasks))
     console = Console(as_json)
     run = fit(RunOptions(read, model), console)
     with console.waiting("tracing the frontier"):
         traced = run.frontier(objective=objective, random_state=random_state)
-    columns = {"gap": traced.gap, "believed_accuracy": traced.believed_accuracy, "labels_changed": traced.changed}
+    shown = [*(epsilon for epsilon in _SHOWN if epsilon < traced.gap[0]), float(traced.gap[0])]
+    curves = accuracy_curves(traced)
+    if calibrate is not None:
+        with console.waiting("estimating accuracy from known labels"):
+            estimates = run.estimated_frontier(shown, objective=objective, random_state=random_state)
+        curves.insert(0, estimated_curve(traced, shown, estimates or []))
+    columns = {"gap": traced.gap}
+    for curve in curves:
+        columns |= curve.columns()
+    columns["labels_changed"] = traced.changed
     if objective != "accuracy":
         columns[f"believed_{objective}"] = traced.value
     with console.waiting(f"writing {out}"), OutputFolder(out) as folder:
         folder.write_csv("frontier.csv", pa.table(columns))
-        for name, content in images("frontier", frontier_chart(traced)).items():
+        for name, content in images("frontier", frontier_chart(traced, curves=curves)).items():
             folder.write_bytes(name, content)
-    shown = [*(epsilon for epsilon in _SHOWN if epsilon < traced.gap[0]), float(traced.gap[0])]
     points = [traced.at(epsilon) for epsilon in shown]
+    summary = run.summary
     if as_json:
-        said = {"points": [point._asdict() for point in points], "exact": traced.exact}
-        print_json({**said, "optimality_gap": traced.optimality_gap, "out": str(out), "options": run.options.to_dict()})
+        kinds = [{f"{curve.name}_accuracy": curve.at(point.gap) for curve in curves} for point in points]
+        both = [{**point._asdict(), **kind} for point, kind in zip(points, kinds, strict=True)]
+        said = {"points": both, "exact": traced.exact}
+        known = {name: getattr(summary, name) for name in ("truths", "truth_gap", "truth_shares")}
+        more = {"optimality_gap": traced.optimality_gap, "out": str(out), "options": run.options.to_dict()}
+        print_json({**said, **known, **more})
         return
-    n_tasks = run.votes.n_tasks
-    header = ("epsilon", "believed accuracy", "given up", "labels changed", "of all")
-    rows = [
-        (
-            f"{point.gap:.3f}",
-            f"{point.believed_accuracy:.2%}",
-            f"{traced.believed_accuracy[0] - point.believed_accuracy:.2%}",
-            f"{point.changed:,.0f}",
-            f"{point.changed / n_tasks:.1%}",
-        )
-        for point in points
-    ]
-    console.table(header, rows)
-    console.line(f"The last line is the labels as {method} gives them: gap {traced.gap[0]:.3f}.")
+    # Prices of three kinds would not fit, and that of an estimate says little without its interval.
+    priced = curves if calibrate is None else []
+    price = ["given up"] if len(priced) == 1 else [f"{curve.name} price" for curve in priced]
+    header = ["epsilon", *(f"{curve.name} accuracy" for curve in curves), *price, "labels changed", "of all"]
+    rows, alarming = [], []
+    for i, point in enumerate(points):
+        pairs = [Pair(curve.name, point.believed_accuracy, curve.at(point.gap)) for curve in curves]
+        alarming += [(i, j) for j, pair in enumerate(pairs, 1) if pair.is_off and curves[j - 1].low is None]
+        accuracies = [curve.in_words(point.gap) for curve in curves]
+        prices = [f"{curve.price(point.gap):.2%}" for curve in priced]
+        changed = (f"{point.changed:,.0f}", f"{point.changed / summary.tasks:.1%}")
+        rows.append([f"{point.gap:.3f}", *accuracies, *prices, *changed])
+    console.table(header, rows, alarming)
+    console.line(f"The last line is the labels as {model.name} gives them: gap {traced.gap[0]:.3f}.")
     if traced.exact:
         console.line(f"The whole frontier, exact: {traced.gap.size:,} points and the straight lines between them.")
     else:
@@ -96,4 +122,7 @@ def frontier(
             f"{traced.gap.size:,} points and straight lines between them; certified: at none of these points are "
             f"labels better by more than {traced.optimality_gap:.1g} under this posterior."
         )
-    console.line(f"wrote {out}/{', '.join(_FILES)}")
+    told = [line for line in summary.lines() if line[0] in ("true gap", "warning")]
+    if run.in_sample:
+        told.append(("note", f"{model.name} learned from the truth, so that cannot score its labels"))
+    console.pairs([*told, ("wrote", f"{out}/{', '.join(_FILES)}")])

@@ -1,4 +1,4 @@
-"""``faircrowd plan``: how many votes per task bring the gap close to that of the true labels."""
+"""``faircrowd plan``: how many votes per task bring the gap close to the truth's, or what known labels would tell."""
 
 import math
 from pathlib import Path
@@ -19,20 +19,24 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 _ESTIMATED = "skills are estimated from the votes by one-coin Dawid-Skene"
+_PLAIN_SHARE = (
+    "for known labels of tasks drawn at random, and the plain share of right ones (Wilson); estimates from calibrated "
+    "confidences are usually narrower"
+)
 _SHOWN = (1, 2, 3, 4, 5, 7, 9, 11, 15, 21, 31, 51, 101, 201, 501, 1001)
 
 
 def plan(
+    votes: Annotated[
+        Path | None, typer.Argument(readable=False, help="Votes to estimate skills from, unless --skill gives them.")
+    ] = None,
     delta: Annotated[
-        float,
+        float | None,
         typer.Option(
             parser=arg.number,
             metavar="NUMBER",
             help="How far the gap of the consensus may be from that of the true labels.",
         ),
-    ],
-    votes: Annotated[
-        Path | None, typer.Argument(readable=False, help="Votes to estimate skills from, unless --skill gives them.")
     ] = None,
     skill: Annotated[
         list[str] | None,
@@ -42,9 +46,33 @@ def plan(
         list[str] | None,
         typer.Option(metavar="GROUP=NUMBER", help="Share of class 1 (the last) in a group; by default the worst case."),
     ] = None,
-    tasks: arg.Tasks = None,
+    tasks: Annotated[
+        Path | None,
+        typer.Option(
+            readable=False,
+            metavar="FILE or NUMBER",
+            help="With VOTES: table with one row per task. With --gold NUMBER: how many tasks there are.",
+        ),
+    ] = None,
     group: arg.Group = None,
-    gold: arg.Gold = None,
+    gold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN or NUMBER",
+            help="With VOTES: column of the tasks with known labels to learn from. Without: plan for this many known "
+            "labels how well they would tell the accuracy.",
+        ),
+    ] = None,
+    accuracy: Annotated[
+        float | None,
+        typer.Option(
+            parser=arg.number, metavar="NUMBER", help="With --gold NUMBER: the accuracy to assume (default 0.8)."
+        ),
+    ] = None,
+    share: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GROUP=NUMBER", help="With --gold NUMBER: share of a group in the tasks; once per group."),
+    ] = None,
     vote: Annotated[str, typer.Option(help="How votes are merged: majority, bayes.")] = "majority",
     ties: arg.Ties = "first",
     most: Annotated[int, typer.Option(help="The largest number of votes per task to consider.")] = 201,
@@ -58,12 +86,22 @@ def plan(
     tol: arg.Tol = None,
     as_json: arg.AsJson = False,
 ) -> None:
-    """Plan how many votes per task bring the gap within delta of that of the true labels."""
+    """Plan how many votes per task bring the gap within delta of the truth's, or what known labels would tell."""
     from faircrowd.aggregate.posterior import TIES
     from faircrowd.audit.planner import plan_crowd
     from faircrowd.audit.theory.crowds import VOTES
     from faircrowd.runs.fit import fit
 
+    if votes is None and gold is not None and not skill:
+        reading = (group, task, worker, label, delimiter, n_iter, tol)
+        if delta is not None or prior or any(given is not None for given in reading):
+            raise OptionError("With --gold NUMBER go only --accuracy, --share, --tasks NUMBER and --json.")
+        _plan_gold(Console(as_json), gold, accuracy, share, tasks)
+        return
+    if accuracy is not None or share:
+        raise OptionError("--accuracy and --share go with --gold NUMBER, without VOTES and --skill.")
+    if delta is None:
+        raise OptionError("Missing option '--delta': how far the gap may be from that of the true labels.")
     check_number("delta", delta, low=0, high=1)
     check_count("most", most, least=1)
     check_choice("vote", vote, VOTES)
@@ -107,6 +145,39 @@ def plan(
         print_json({**found.to_dict(), "notes": notes, "options": options})
         return
     _show(console, found, one, notes)
+
+
+def _plan_gold(
+    console: Console, gold: str, accuracy: float | None, share: list[str] | None, tasks: Path | None
+) -> None:
+    """Print how wide intervals for the accuracy would be with a number of known labels."""
+    from faircrowd.audit.planner import plan_gold
+
+    found = plan_gold(
+        _whole("--gold", gold),
+        accuracy=0.8 if accuracy is None else accuracy,
+        shares=_numbers("--share", share) if share else None,
+        tasks=None if tasks is None else _whole("--tasks", str(tasks)),
+    )
+    if console.as_json:
+        print_json({**found.to_dict(), "notes": [_PLAIN_SHARE]})
+        return
+    console.line(str(found))
+    console.line()
+    rows = [
+        (row.group or "all tasks", f"{row.gold:,.0f}", f"{row.low:.1%}", f"{row.high:.1%}", f"{100 * row.width:.1f}")
+        for row in (found.overall, *found.groups)
+    ]
+    console.table(("group", "known labels", "from", "to", "points wide"), rows)
+    console.pairs([("note", _PLAIN_SHARE)])
+
+
+def _whole(option: str, text: str) -> int:
+    """Read a whole number, also one with commas or underscores between thousands."""
+    try:
+        return int(text.replace(",", ""))
+    except ValueError:
+        raise OptionError(f"{option} {text!r} is not a whole number; without VOTES it is how many there are.") from None
 
 
 def _numbers(option: str, given: list[str]) -> dict[str, float]:

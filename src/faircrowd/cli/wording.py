@@ -7,10 +7,38 @@ __all__ = ["OPTIONS", "spoken"]
 
 OPTIONS = frozenset(
     {
-        *("votes", "tasks", "group", "truth", "gold", "control", "task", "worker", "label", "delimiter", "labels"),
+        *(
+            "votes",
+            "tasks",
+            "group",
+            "truth",
+            "gold",
+            "calibrate",
+            "pooling",
+            "control",
+            "task",
+            "worker",
+            "label",
+            "delimiter",
+            "labels",
+        ),
         *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
         *("decision", "strict", "confidence", "random_state", "report", "charts", "engine", "memory_limit", "master"),
-        *("resume", "unknown", "replicates", "delta", "skill", "prior", "vote", "most", "seeds", "jobs", "data"),
+        *(
+            "resume",
+            "unknown",
+            "replicates",
+            "delta",
+            "skill",
+            "prior",
+            "vote",
+            "most",
+            "accuracy",
+            "share",
+            "seeds",
+            "jobs",
+            "data",
+        ),
     }
 )
 """The Python names of the options of all commands."""
@@ -19,7 +47,7 @@ _ALIASES = {"sensitive_features": "group", "true_labels": "gold"}
 """Parameters that have another name on the command line."""
 
 _PLACEHOLDERS = {
-    **dict.fromkeys(("group", "truth", "gold", "control"), "COLUMN"),
+    **dict.fromkeys(("group", "truth", "gold", "calibrate", "control"), "COLUMN"),
     **dict.fromkeys(("tasks", "votes", "labels"), "FILE"),
     **dict.fromkeys(("task", "worker", "label"), "NAME"),
 }

@@ -19,6 +19,7 @@ from faircrowd.experiments.convergence_experiment import convergence_rows, conve
 from faircrowd.experiments.figures import comparison_chart, convergence_chart, extra_chart
 from faircrowd.experiments.other_crowds import extra_rows, extra_units
 from faircrowd.experiments.result_tables import comparison_table, convergence_table, extra_table
+from faircrowd.fair.certificate import EARLIER_NAMES
 
 __all__ = ["EXPERIMENTS", "Finished", "reproduce"]
 
@@ -151,8 +152,9 @@ class Cells:
             for line in path.read_text(encoding="utf-8").splitlines():
                 try:
                     found = json.loads(line)
-                    self.rows[found["unit"]] = found["rows"]
-                except (ValueError, KeyError, TypeError):
+                    rows = [{EARLIER_NAMES.get(k, k): value for k, value in row.items()} for row in found["rows"]]
+                    self.rows[found["unit"]] = rows
+                except (ValueError, KeyError, TypeError, AttributeError):
                     continue
             # Start from complete lines, so that what is added is not appended to a broken one.
             lines = [json.dumps({"unit": key, "rows": rows}) + "\n" for key, rows in self.rows.items()]

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from faircrowd._params import Parameters
 from faircrowd._types import ByTask, PathOrText, TableLike
-from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
-from faircrowd.aggregate.calibrate import CalibratedCrowd
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.engines import in_spark
 from faircrowd.errors import NotFittedError
 from faircrowd.fair.certificate import Certificate
@@ -238,7 +238,7 @@ class FairCrowd(Parameters):
         if self._estimates is None:
             # With `confidence`, the certificate has the tightened epsilon.
             asked = {**self._asked, "epsilon": result.certificate.epsilon, "confidence": None}
-            self._estimates = estimates_of(model, asked)
+            self._estimates = estimates_of(model, result.solved.labels, asked)
         return self._estimates
 
     @property

@@ -17,16 +17,29 @@ from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.population import Population
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.thresholds.flip_cost import flip_path
+from faircrowd.fair.thresholds.sort_keys import sort_key_formula, sort_keys
 from faircrowd.fair.thresholds.sorted_group import rate_at_count, sort_groups
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Frontier", "FrontierPoint", "SweepPoint", "sweep", "trace_frontier"]
+__all__ = ["Frontier", "FrontierPoint", "SweepPoint", "sweep", "trace_frontier", "value_at_gap"]
 
 _SWEEP_POINTS = 21
 
 
 class FrontierPoint(NamedTuple):
-    """One point: the gap reached, the objective, the expected number of labels changed, and the believed accuracy."""
+    """One point of a frontier.
+
+    Attributes
+    ----------
+    gap : float
+        The gap reached.
+    value : float
+        The objective.
+    changed : float
+        The expected number of labels changed.
+    believed_accuracy : float
+        Mean posterior probability of the labels.
+    """
 
     gap: float
     value: float
@@ -57,6 +70,9 @@ class Frontier:
         Bound minus value at the point where they differ most.
     exact : bool
         Whether the points are all vertices of a piecewise-linear curve, so that values between them are exact too.
+    real_accuracy : ndarray or None
+        The share of labels that are right among tasks whose truth is known, as a mean over draws of randomized labels;
+        None if no truth was given.
     """
 
     gap: NDArray[np.float64]
@@ -65,6 +81,7 @@ class Frontier:
     believed_accuracy: NDArray[np.float64]
     optimality_gap: float
     exact: bool
+    real_accuracy: NDArray[np.float64] | None = None
 
     @property
     def accuracy(self) -> NDArray[np.float64]:
@@ -75,26 +92,50 @@ class Frontier:
         """Return the point of an epsilon, in a time that grows with the logarithm of the number of vertices."""
         epsilon = check_number("epsilon", epsilon, low=0, high=1)
         columns = (self.value, self.changed, self.believed_accuracy)
-        if epsilon >= self.gap[0]:
-            return FrontierPoint(float(self.gap[0]), *(float(y[0]) for y in columns))
-        right = int(np.searchsorted(-self.gap, -epsilon, side="left"))  # not the first; and the last gap is 0
-        left = right - 1
-        part = (self.gap[left] - epsilon) / (self.gap[left] - self.gap[right])
-        return FrontierPoint(epsilon, *(float(y[left] + part * (y[right] - y[left])) for y in columns))
+        gap = min(epsilon, float(self.gap[0]))
+        return FrontierPoint(gap, *(value_at_gap(self.gap, column, gap) for column in columns))
 
 
-def trace_frontier(population: Population, gain: Gain, random_state: int, constraint: str = "parity") -> Frontier:
+def value_at_gap(gaps: NDArray[np.float64], values: NDArray[np.float64], gap: float) -> float:
+    """Return what a curve over falling gaps is at a gap: on the line between two points, and the first beyond them.
+
+    Examples
+    --------
+    >>> value_at_gap(np.array([0.5, 0.25, 0.25, 0.0]), np.array([0.9, 0.8, 0.7, 0.5]), 0.125)
+    0.6
+    """
+    if gap >= gaps[0]:
+        return float(values[0])
+    right = int(np.searchsorted(-gaps, -gap, side="left"))  # not the first; and the last gap is 0
+    left = right - 1
+    part = (gaps[left] - gap) / (gaps[left] - gaps[right])
+    return float(values[left] + part * (values[right] - values[left]))
+
+
+def trace_frontier(
+    population: Population,
+    gain: Gain,
+    random_state: int,
+    constraint: str = "parity",
+    truth: Codes | None = None,
+) -> Frontier:
     """Trace the frontier: exactly for two classes and two groups, otherwise by a sweep of certified solutions.
 
     The tasks must be in memory.
+
+    Parameters
+    ----------
+    truth : ndarray of int32, optional
+        The true class of each task, to score by: -1 where it is not known, -2 where it is not one of the classes.
     """
     problem = population.in_memory("The frontier", "fit with several epsilons")
+    truth = None if truth is None or not (truth != -1).any() else truth
     if gain.name != "f1" and make_constraint(constraint, 0.0).has_thresholds(problem.n_groups, problem.n_classes):
-        return _exact(problem, gain, random_state)
-    return _traced(problem, sweep(problem, gain, random_state, constraint=constraint))
+        return _exact(problem, gain, random_state, truth)
+    return _traced(problem, sweep(problem, gain, random_state, constraint=constraint), truth)
 
 
-def _exact(problem: Problem, gain: Gain, random_state: int) -> Frontier:
+def _exact(problem: Problem, gain: Gain, random_state: int, truth: Codes | None) -> Frontier:
     # The groups are sorted again: to keep them from the labels would take as much memory as half the posterior.
     found = sort_groups(problem, gain, random_state)
     zero, one = found.groups
@@ -105,7 +146,32 @@ def _exact(problem: Problem, gain: Gain, random_state: int) -> Frontier:
     if not gain.is_accuracy:
         accuracy = _accuracy_gained(value, labelled, gain)
         accuracy += float(np.average(problem.posterior[:, 0], weights=problem.weights))
-    return Frontier(gap, value + found.base, changed, accuracy, 0.0, exact=True)
+    real = None
+    if truth is not None:
+        falling = 1 if own > 0 else 0
+        rates = np.empty((2, gap.size))  # of label 1 in each group, from their difference and their weighted mean
+        rates[falling] = labelled + rises.share * gap
+        rates[1 - falling] = rates[falling] - gap
+        real = _really_right(problem, gain, truth, rates)
+    return Frontier(gap, value + found.base, changed, accuracy, 0.0, exact=True, real_accuracy=real)
+
+
+def _really_right(problem: Problem, gain: Gain, truth: Codes, rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of right labels where the best tasks of each group get label 1, as many as make its rate.
+
+    Tasks that are equal but for their truth get label 1 with the same probability, as by a randomized rule.
+    """
+    weights = np.ones(truth.size) if problem.weights is None else problem.weights
+    keys = problem.emit(sort_keys, sort_key_formula(gain, problem.has_odds))
+    gained = weights * ((truth == 1).astype(np.float64) - (truth == 0))  # whole numbers, if all weights are 1
+    right = np.full(rates.shape[1], float(weights[truth == 0].sum()))
+    for a in (0, 1):
+        rows = np.flatnonzero(problem.group == a)
+        rows = rows[np.argsort(keys[rows], kind="stable")]
+        last = np.append(np.flatnonzero(np.diff(keys[rows])), rows.size - 1)  # of each run of equal tasks
+        rate = np.cumsum(weights[rows])[last] / weights[rows].sum()
+        right += np.interp(rates[a], np.append(0.0, rate), np.append(0.0, np.cumsum(gained[rows])[last]))
+    return right / float(weights[truth != -1].sum())
 
 
 def _accuracy_gained(value: NDArray[np.float64], labelled: NDArray[np.float64], gain: Gain) -> NDArray[np.float64]:
@@ -142,16 +208,21 @@ class SweepPoint(NamedTuple):
     bound: float
 
 
-def _traced(problem: Problem, points: Iterator[SweepPoint]) -> Frontier:
+def _traced(problem: Problem, points: Iterator[SweepPoint], truth: Codes | None = None) -> Frontier:
     weights = np.ones(problem.group.size) if problem.weights is None else problem.weights
-    rows = []
+    known = np.flatnonzero(truth != -1) if truth is not None else np.empty(0, dtype=np.int64)
+    rows, right = [], []
     for at in points:
         accuracy = float(weights @ (at.probabilities * problem.posterior).sum(axis=1) / weights.sum())
         unchanged = np.take_along_axis(at.probabilities, at.unconstrained[:, None].astype(np.int64), axis=1)
         changed = float((1.0 - unchanged).sum())
         rows.append((at.epsilon, at.value, changed, accuracy, at.bound - at.value))
+        if truth is not None:
+            of_truth = np.where(truth[known] >= 0, at.probabilities[known, truth[known]], 0.0)
+            right.append(float(np.average(of_truth, weights=weights[known])))
     gap, value, changes, accuracies, short = np.array(rows).T
-    return Frontier(gap, value, changes, accuracies, float(short.max()), exact=False)
+    real = np.array(right) if right else None
+    return Frontier(gap, value, changes, accuracies, float(short.max()), exact=False, real_accuracy=real)
 
 
 def sweep(

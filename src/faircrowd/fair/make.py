@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from faircrowd._types import ByTask, FrameLike, ValuesLike
     from faircrowd.fair.margin import Margin
     from faircrowd.fair.tasks.problem import Problem
+    from faircrowd.votes.vocabulary import Codes
 
     Tasks = TypeVar("Tasks", bound=Population, default=Problem, covariant=True)
     ResultRows = TypeVar("ResultRows", default=NDArray[Any])
@@ -63,7 +64,7 @@ class FairResult(Generic[Tasks, ResultRows]):
     rule: FairRule
     certificate: Certificate
     margin: "Margin | None"
-    _trace: Callable[[], Frontier]
+    _trace: "Callable[[Codes | None], Frontier]"
 
     @cached_property
     def labels(self) -> Any:
@@ -78,7 +79,17 @@ class FairResult(Generic[Tasks, ResultRows]):
     @cached_property
     def frontier(self) -> Frontier:
         """Gap, value and changed labels for every epsilon."""
-        return self._trace()
+        return self._trace(None)
+
+    def frontier_against(self, truth: "Codes") -> Frontier:
+        """Return the frontier with the real accuracy of its labels.
+
+        Parameters
+        ----------
+        truth : ndarray of int32
+            The true class of each task: -1 where it is not known, -2 where it is not one of the classes.
+        """
+        return self._trace(truth)
 
 
 def make_fair(
@@ -234,8 +245,8 @@ def solve_problem(
         promise=None if margin is None else asdict(margin),
     )
 
-    def frontier() -> Frontier:
-        return trace_frontier(problem, gain, random_state, constraint)
+    def frontier(truth: "Codes | None") -> Frontier:
+        return trace_frontier(problem, gain, random_state, constraint, truth)
 
     return FairResult(problem, solved, rule, certificate, margin, frontier)
 

@@ -28,7 +28,9 @@ def render_page(story: dict[str, Any], run: dict[str, Any]) -> str:
         "charts": {chart.name: chart.specification for chart in charts},
         "stops": frontier["stops"] if frontier else [],
     }
-    absent = dict.fromkeys(("frontier", "people", "audit", "note", "certificate", "promise"))
+    absent = dict.fromkeys(
+        ("frontier", "people", "audit", "note", "certificate", "promise", "estimates", "truth", "errors")
+    )
     shown = {**absent, "charts": [], **story}
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page = environment.from_string(_part("report.html"))

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.what_if import Choice, choices
+from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves
 from faircrowd.report.safe_names import shorts
 
 __all__ = ["MAX_CLASSES", "MAX_GROUPS", "slider", "stops", "threshold_lines"]
@@ -22,20 +24,24 @@ _FEW_STOPS = 9
 _MANY_ATOMS = 100_000
 
 
-def slider(result: FairResult, groups: list[str], classes: list[str], asked: bool) -> dict[str, Any]:
+def slider(
+    result: FairResult, frontier: Frontier, groups: list[str], classes: list[str], asked: bool
+) -> dict[str, Any]:
     """Return the stops of the slider and what is shown next to it.
 
     Parameters
     ----------
+    frontier : Frontier
+        That of the result, with the real accuracy where the truth is known.
     groups, classes : list of str
         Their names.
     asked : bool
         Whether an epsilon was asked for; the slider starts there, or else where nothing changes.
     """
     problem, c = result.problem, result.certificate
-    exact = result.frontier.exact
+    exact = frontier.exact
     many = not exact and problem.group.size * problem.n_classes > _MANY_ATOMS
-    wanted = stops(float(result.frontier.gap[0]), c.epsilon if asked else None, _FEW_STOPS if many else _MAX_STOPS)
+    wanted = stops(float(frontier.gap[0]), c.epsilon if asked else None, _FEW_STOPS if many else _MAX_STOPS)
     gain = make_gain(c.objective, problem.n_classes) if c.objective in ("accuracy", "f1") else result.solved.gain
     # An epsilon that the labels keep already changes nothing; a linear program might move tied tasks.
     kept = [] if exact or c.objective != "accuracy" else [epsilon for epsilon in wanted if epsilon >= c.gap_before]
@@ -44,14 +50,16 @@ def slider(result: FairResult, groups: list[str], classes: list[str], asked: boo
     shown = np.argsort(-np.ptp(found[-1].rates, axis=0), kind="stable")[:MAX_CLASSES]
     shown = np.sort(shown) if len(classes) > 2 else np.array([1])  # the other class is its complement
     names = shorts(groups[:MAX_GROUPS])
+    curves = accuracy_curves(frontier)
     return {
-        "stops": [_stop(at, shown, result, names) for at in found],
+        "stops": [_stop(at, shown, result, curves, names) for at in found],
         "start": wanted.index(c.epsilon) if asked else len(wanted) - 1,
         "randomized": not exact,
         "classes": [classes[k] for k in shown],
         "groups": groups[:MAX_GROUPS],
         "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[:MAX_GROUPS]],
         "more_groups": max(len(groups) - MAX_GROUPS, 0),
+        "has_real": len(curves) > 1,
         "has_thresholds": found[0].thresholds is not None,
     }
 
@@ -83,8 +91,10 @@ def _unchanged(result: FairResult, epsilon: float) -> Choice:
     return Choice(epsilon, gap_of(tally.rates), tally.accuracies[0], tally.rates, moved, thresholds)
 
 
-def _stop(at: Choice, shown: NDArray[np.int64], result: FairResult, names: list[str]) -> dict[str, Any]:
-    point = result.frontier.at(min(at.epsilon, 1.0))
+def _stop(
+    at: Choice, shown: NDArray[np.int64], result: FairResult, curves: list[AccuracyCurve], names: list[str]
+) -> dict[str, Any]:
+    gap = min(at.epsilon, float(curves[0].gap[0]))
     changed = at.moved.sum(axis=(1, 2)) - np.einsum("akk->a", at.moved)
     rows = []
     for a in range(len(names)):
@@ -99,7 +109,8 @@ def _stop(at: Choice, shown: NDArray[np.int64], result: FairResult, names: list[
         "given_up": f"{max(result.certificate.believed_accuracy_before - at.believed_accuracy, 0):.2%}",
         "changed": f"{at.changed:,.0f}",
         "rows": rows,
-        "point": [{"gap": point.gap, "accuracy": point.believed_accuracy}],
+        **{curve.name: f"{curve.at(gap):.2%}" for curve in curves[1:]},
+        "point": [{"gap": gap, "accuracy": curve.at(gap)} for curve in curves],
         "thresholds": threshold_lines(at.thresholds, names),
     }
 

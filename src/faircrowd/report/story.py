@@ -5,14 +5,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.calibrate import Calibration
+from faircrowd.aggregate.calibration.reliability import Reliability, reliability
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.crowd_audit import CrowdAudit
 from faircrowd.fair.gap import within
+from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.make import FairResult
+from faircrowd.report.belief_and_truth import Pair, believed_accuracy
 from faircrowd.report.charts import ChartFacts, draw
 from faircrowd.report.safe_names import short
 from faircrowd.report.slider import MAX_CLASSES, MAX_GROUPS, slider
-from faircrowd.report.summary import Summary
+from faircrowd.report.summary import Summary, cost_in_words
 from faircrowd.report.worker_tables import worker_facts
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
@@ -20,6 +25,8 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = ["fair_story", "plain_story"]
 
 _EXAMPLES = 5
+_FEWEST_TRUTHS = 50
+"""With fewer known labels, confidence is not compared with the share of right labels: it would be mostly chance."""
 
 
 def plain_story(summary: Summary) -> dict[str, Any]:
@@ -31,11 +38,13 @@ def plain_story(summary: Summary) -> dict[str, Any]:
             f"{summary.agreement:.1%} of the votes agree with the label of their task."
         ),
         "cards": [
-            {"name": "tasks", "value": f"{summary.tasks:,}"},
-            {"name": "workers", "value": f"{summary.workers:,}"},
-            {"name": "votes", "value": f"{summary.votes:,}"},
-            {"name": "votes that agree with the label", "value": f"{summary.agreement:.1%}"},
+            _card("tasks", f"{summary.tasks:,}"),
+            _card("workers", f"{summary.workers:,}"),
+            _card("votes", f"{summary.votes:,}"),
+            _card("votes that agree with the label", f"{summary.agreement:.1%}"),
+            *_accuracy_cards(summary),
         ],
+        "truth": _truth(summary),
         "note": (
             "No sensitive group was given, so this page does not compare groups."
             if summary.group_shares is None
@@ -53,6 +62,8 @@ def fair_story(
     *,
     asked: bool,
     truth: Codes | None = None,
+    calibration: Calibration | None = None,
+    estimates: GoldEstimates | None = None,
 ) -> dict[str, Any]:
     """Return the story of a run with groups.
 
@@ -62,21 +73,35 @@ def fair_story(
         The fair labels; for epsilon 1, which changes nothing, if no epsilon was asked for.
     asked : bool
         Whether an epsilon was asked for.
+    truth : ndarray of int32, optional
+        The true class of each task: -1 where it is not known, -2 where it is not one of the classes.
+    calibration : Calibration, optional
+        Of a calibrated aggregator: its reliability before and after. Otherwise the truth shows it.
+    estimates : GoldEstimates, optional
+        What known labels say about the fair labels.
     """
+    shown = _reliability(summary, posterior, truth)
+    if calibration is not None:
+        shown = {"before calibration": calibration.reliability_before, "after calibration": calibration.reliability}
     groups, classes = result.problem.groups.names, posterior.classes.names
     tally = result.problem.tally(result.solved.labels)
+    scored = truth is not None and not summary.accuracy_in_sample
+    frontier = result.frontier_against(truth) if scored and truth is not None else result.frontier
+    facts = ChartFacts(votes, posterior, result, tally, frontier, audit, groups, classes, asked, shown)
     return {
         "title": "Fair labels" if asked else "Labels and groups",
         "answer": _answer(summary, result, asked),
         "cards": _cards(summary, result, asked),
-        "frontier": slider(result, groups, classes, asked),
-        "charts": draw(ChartFacts(votes, posterior, result, tally, audit, groups, classes, asked)),
+        "frontier": slider(result, frontier, groups, classes, asked),
+        "charts": draw(facts),
         "rates_shown": min(len(classes), MAX_CLASSES),
         "n_classes": len(classes),
         "n_groups": len(groups),
         "interval": audit.interval,
         "changes": _changes(result, groups, classes),
-        "errors": _errors(result, truth, groups, classes),
+        "estimates": None if calibration is None else _estimates(summary, calibration, estimates),
+        "truth": _truth(summary),
+        "errors": _errors(summary, result, truth, groups, classes),
         "certificate": result.certificate if asked else None,
         "promise": None if result.margin is None else str(result.margin),
         "audit": audit,
@@ -101,10 +126,9 @@ def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
             f"The labels of {summary.method} already keep the gap between groups within {c.epsilon:g} "
             f"(it is {c.gap:.3f}); no label was changed."
         )
-    cost = c.believed_accuracy_before - c.believed_accuracy
     return (
         f"The gap between groups fell from {c.gap_before:.3f} to {c.gap:.3f} (epsilon {c.epsilon:g}): {c.changed:,} of "
-        f"{c.tasks:,} labels were changed, at {cost:.2%} of believed accuracy, and "
+        f"{c.tasks:,} labels were changed, {cost_in_words(c, summary.real_price, summary.estimated_price)}, and "
         + (
             "no "
             + ("deterministic " if c.decision == "deterministic" else "")
@@ -116,20 +140,110 @@ def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
 
 
 def _cards(summary: Summary, result: FairResult, asked: bool) -> list[dict[str, str]]:
+    """Return the results in four numbers; where the truth is known, they are followed by those that compare with it."""
     c = result.certificate
+    true_gap = [] if summary.truth_gap is None else [_card("gap of the true labels", f"{summary.truth_gap:.3f}")]
+    best = [] if summary.estimated_accuracy is None else [_estimate_card("accuracy", summary.estimated_accuracy)]
     if not asked:
+        known = _accuracy_cards(summary)
         return [
-            {"name": "gap between groups", "value": f"{c.gap_before:.3f}"},
-            {"name": "tasks", "value": f"{c.tasks:,}"},
-            {"name": "workers", "value": f"{summary.workers:,}"},
-            {"name": "believed accuracy", "value": f"{c.believed_accuracy_before:.1%}"},
+            *best,
+            _card("gap between groups", f"{c.gap_before:.3f}"),
+            *true_gap,
+            _card("tasks", f"{c.tasks:,}"),
+            _card("workers", f"{summary.workers:,}"),
+            *(known or [_card("believed accuracy", f"{c.believed_accuracy_before:.1%}")]),
         ]
+    price, cost = summary.real_price, summary.estimated_price
     return [
-        {"name": "gap before", "value": f"{c.gap_before:.3f}"},
-        {"name": "gap after", "value": f"{c.gap:.3f}"},
-        {"name": "labels changed", "value": f"{c.changed:,} ({c.changed_share:.1%})"},
-        {"name": "believed accuracy given up", "value": f"{c.believed_accuracy_before - c.believed_accuracy:.2%}"},
+        *best,
+        *([] if cost is None else [_estimate_card("accuracy given up", cost)]),
+        _card("gap before", f"{c.gap_before:.3f}"),
+        _card("gap after", f"{c.gap:.3f}"),
+        *true_gap,
+        _card("labels changed", f"{c.changed:,} ({c.changed_share:.1%})"),
+        *_accuracy_cards(summary),
+        _card("believed accuracy given up", f"{c.believed_accuracy_before - c.believed_accuracy:.2%}"),
+        *(
+            []
+            if price is None
+            else [_card("real accuracy given up", f"{price:.2%}", _off(summary, "price of fairness"))]
+        ),
     ]
+
+
+def _estimate_card(what: str, found: AccuracyEstimate) -> dict[str, str]:
+    interval = f"{found.low:.1%} to {found.high:.1%}"
+    return _card(f"{what}, estimated: {interval} with {found.confidence:.0%} confidence", f"{found.estimate:.1%}")
+
+
+def _estimates(summary: Summary, calibration: Calibration, estimates: GoldEstimates | None) -> dict[str, Any]:
+    """Return what the known labels say: numbers with intervals, overall and by group."""
+    rows: list[tuple[str, AccuracyEstimate | None]] = [("accuracy", summary.estimated_accuracy)]
+    if estimates is not None:
+        rows = [
+            ("accuracy", estimates.accuracy),
+            ("accuracy before fairness", estimates.accuracy_before),
+            ("accuracy given up", estimates.price),
+            ("gap of the true labels", estimates.truth_gap),
+            *((f"accuracy in group {short(name)}", found) for name, found in estimates.group_accuracy.items()),
+        ]
+    shown = [
+        {"what": what, "estimate": f"{found.estimate:.1%}", "low": f"{found.low:.1%}", "high": f"{found.high:.1%}"}
+        | {"known": f"{found.n_gold:,}"}
+        for what, found in rows[: 5 + MAX_GROUPS]
+        if found is not None
+    ]
+    confidence = None if summary.estimated_accuracy is None else summary.estimated_accuracy.confidence
+    return {"rows": shown, "calibration": calibration, "confidence": f"{confidence or 0.95:.0%}"}
+
+
+def _accuracy_cards(summary: Summary) -> list[dict[str, str]]:
+    """Return believed and real accuracy, where the truth is known."""
+    if summary.accuracy is None or summary.believed_accuracy is None:
+        return []
+    return [
+        _card("believed accuracy", f"{summary.believed_accuracy:.1%}"),
+        _card("real accuracy", f"{summary.accuracy:.1%}", _off(summary, "accuracy")),
+    ]
+
+
+def _off(summary: Summary, what: str) -> str:
+    """Return how far the believed number is from the real one, in words, if they are far apart."""
+    return "".join(pair.in_words for pair in summary.pairs() if pair.what == what and pair.is_off)
+
+
+def _card(name: str, value: str, off: str = "") -> dict[str, str]:
+    return {"name": name, "value": value, "off": off}
+
+
+def _reliability(summary: Summary, posterior: Posterior, truth: Codes | None) -> dict[str, Reliability]:
+    """Compare the confidence of the aggregator's own labels with the truth, where enough of it is known."""
+    if truth is None or summary.accuracy_in_sample or (summary.truths or 0) < _FEWEST_TRUTHS:
+        return {}
+    known = np.flatnonzero(truth != -1)
+    labels = posterior.label_codes[known]
+    return {"labels": reliability(posterior.values[known, labels], labels == truth[known])}
+
+
+def _truth(summary: Summary) -> dict[str, Any] | None:
+    """Return what is believed beside what is real, and the rates of the true labels, where the truth is known."""
+    if summary.accuracy is None:
+        return None
+    shares, tasks = summary.truth_shares or {}, summary.truth_tasks or {}
+    names = list(next(iter(shares.values()), {}))[:MAX_CLASSES]
+    return {
+        "known": summary.truths,
+        "in_sample": summary.accuracy_in_sample,
+        "pairs": summary.pairs(),
+        "gap": summary.truth_gap,
+        "between": summary.truth_gap_between,
+        "classes": names,
+        "rows": [
+            {"group": group, "known": f"{tasks[group]:,}", "rates": [f"{shares[group][name]:.1%}" for name in names]}
+            for group in list(shares)[:MAX_GROUPS]
+        ],
+    }
 
 
 def _changes(result: FairResult, groups: list[str], classes: list[str]) -> list[dict[str, Any]]:
@@ -150,21 +264,28 @@ def _changes(result: FairResult, groups: list[str], classes: list[str]) -> list[
     return rows
 
 
-def _errors(result: FairResult, truth: Codes | None, groups: list[str], classes: list[str]) -> dict[str, Any] | None:
-    """Return accuracy and recall by group, before and after, where the truth is known."""
-    if truth is None or not (truth >= 0).any():
+def _errors(
+    summary: Summary, result: FairResult, truth: Codes | None, groups: list[str], classes: list[str]
+) -> dict[str, Any] | None:
+    """Return accuracy (believed and real) and recall by group, before and after, where the truth is known."""
+    if truth is None or summary.accuracy is None:
         return None
     problem, rows = result.problem, []
-    known = truth >= 0
+    known = truth != -1
     shown = list(range(min(len(classes), MAX_CLASSES)))
     for a in range(min(len(groups), MAX_GROUPS)):
-        member = known & (problem.group == a)
-        cells = []
+        inside = problem.group == a
+        member = known & inside
+        cells, pairs = [], []
         for labels in (problem.own, result.solved.labels):
             right = labels == truth
             recalls = [right[member & (truth == k)] for k in shown]
-            cells.append([_share(right[member]), *(_share(part) for part in recalls)])
-        rows.append({"group": groups[a], "known": f"{int(member.sum()):,}", "before": cells[0], "after": cells[1]})
+            believed = believed_accuracy(problem.posterior[inside], labels[inside])
+            cells.append([f"{believed:.1%}", _share(right[member]), *(_share(part) for part in recalls)])
+            if member.any() and not summary.accuracy_in_sample:
+                pairs.append(Pair("accuracy", believed, float(right[member].mean())))
+        row = {"group": groups[a], "known": f"{int(member.sum()):,}", "before": cells[0], "after": cells[1]}
+        rows.append({**row, "off": any(pair.is_off for pair in pairs), "words": pairs[-1].in_words if pairs else "–"})
     return {"classes": [classes[k] for k in shown], "rows": rows}
 
 

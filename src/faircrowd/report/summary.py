@@ -9,17 +9,23 @@ from numpy.typing import NDArray
 from faircrowd import __version__
 from faircrowd._checks import few
 from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.weighted_votes import agreement
+from faircrowd.audit.independence import Independence
 from faircrowd.audit.workers.worker_counts import label_counts
 from faircrowd.engines import LocalEngine
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import gap_of, within
+from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.margin import Margin
+from faircrowd.report.belief_and_truth import Pair, believed_accuracy, share_right, truth_facts, warning
+from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Summary", "fair_lines", "group_facts", "summarise"]
+__all__ = ["Summary", "cost_in_words", "estimate_facts", "fair_lines", "group_facts", "summarise"]
 
 _SMALL_GROUP = 30
 _TASKS_PER_PIECE = 1 << 18
@@ -53,12 +59,28 @@ class Summary:
         Where the gap is: the class, and the groups with its largest and smallest share.
     ties : int
         Tasks whose best classes are tied.
+    believed_accuracy : float or None
+        Mean posterior probability of the labels: their accuracy if the posterior is right.
+    believed_accuracy_before : float or None
+        The same of the aggregator's own labels, where the labels were made fair.
     accuracy : float or None
-        Share of right labels among the tasks whose truth is known.
+        Real accuracy: the share of right labels among the tasks whose truth is known.
+    accuracy_before : float or None
+        The same of the aggregator's own labels, where the labels were made fair.
     accuracy_in_sample : bool
         Whether the model learned from the same labels, so that its accuracy does not test it.
     truths : int or None
         Number of tasks whose truth is known.
+    truth_gap : float or None
+        The gap of the true labels themselves; with ``truth_gap_between``, ``truth_shares`` and ``truth_tasks`` as for
+        the labels.
+    estimated_accuracy, estimated_accuracy_before, estimated_price, estimated_truth_gap : AccuracyEstimate or None
+        The accuracy, what fairness costs of it, and the gap of the true labels, as estimated from the known labels that
+        the model was calibrated on.
+    independence : Independence or None
+        Whether the votes of a task are independent given its class; None if the method does not assume it.
+    certain_changes : CertainChanges or None
+        How many of the labels that were changed to be fair were certain; None if none was changed.
     options : dict
         What the run was given, to repeat it.
     version : str
@@ -80,15 +102,48 @@ class Summary:
     group_tasks: dict[str, int] | None = None
     gap_between: list[str] | None = None
     ties: int = 0
+    believed_accuracy: float | None = None
+    believed_accuracy_before: float | None = None
     accuracy: float | None = None
+    accuracy_before: float | None = None
     accuracy_in_sample: bool = False
     truths: int | None = None
+    truth_gap: float | None = None
+    truth_gap_between: list[str] | None = None
+    truth_shares: dict[str, dict[str, float]] | None = None
+    truth_tasks: dict[str, int] | None = None
+    estimated_accuracy: AccuracyEstimate | None = None
+    estimated_accuracy_before: AccuracyEstimate | None = None
+    estimated_price: AccuracyEstimate | None = None
+    estimated_truth_gap: AccuracyEstimate | None = None
+    independence: Independence | None = None
+    certain_changes: CertainChanges | None = None
     options: dict[str, Any] = field(default_factory=dict)
     version: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain values, ready for JSON."""
-        return asdict(self)
+        return {**asdict(self), "independence": self.independence and self.independence.to_dict()}
+
+    @property
+    def real_price(self) -> float | None:
+        """The real accuracy that fair labels gave up; None if it is not known."""
+        if self.accuracy is None or self.accuracy_before is None:
+            return None
+        return self.accuracy_before - self.accuracy
+
+    def pairs(self) -> list[Pair]:
+        """Return what is believed beside what is real, where the truth is known and the model did not learn from it."""
+        if self.accuracy is None or self.believed_accuracy is None or self.accuracy_in_sample:
+            return []
+        if self.accuracy_before is None or self.believed_accuracy_before is None:
+            return [Pair("accuracy", self.believed_accuracy, self.accuracy)]
+        price = self.believed_accuracy_before - self.believed_accuracy, self.accuracy_before - self.accuracy
+        return [
+            Pair("accuracy before fairness", self.believed_accuracy_before, self.accuracy_before),
+            Pair("accuracy", self.believed_accuracy, self.accuracy),
+            Pair("price of fairness", *price),
+        ]
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the summary as pairs of a heading and a text."""
@@ -105,11 +160,26 @@ class Summary:
                 (f"group {name}", f"{sizes.get(name, 0):,} tasks, {_shares(shares)}")
                 for name, shares in self.group_shares.items()
             ]
-            said.append(("gap", f"{self.gap:.3f}{self._where()}"))
+            said.append(("gap", f"{self.gap:.3f}{_where(self.gap, self.gap_between, self.group_shares)}"))
+        if self.truth_gap is not None:
+            where = _where(self.truth_gap, self.truth_gap_between, self.truth_shares)
+            said.append(("true gap", f"{self.truth_gap:.3f} between the true labels of the groups{where}"))
+        elif self.estimated_truth_gap is not None:
+            gap = self.estimated_truth_gap
+            said.append(("true gap", f"{gap.estimate:.3f} ({gap.low:.3f} to {gap.high:.3f}) as estimated"))
+        if self.estimated_accuracy is not None:
+            said.append(("estimated", self._estimated(self.estimated_accuracy)))
+        elif self.estimated_accuracy_before is not None:
+            said.append(("estimated", f"accuracy before fairness {self.estimated_accuracy_before}"))
+        if self.believed_accuracy is not None:
+            believed = f"{self.believed_accuracy:.1%} accuracy{self._before(believed=True)}"
+            said.append(("believed", f"{believed}: the mean posterior probability of the labels"))
         if self.accuracy is not None:
             which = "it learned from (not a test)" if self.accuracy_in_sample else "whose truth is known"
-            said.append(("accuracy", f"{self.accuracy:.1%} of the {self.truths:,} tasks {which}"))
-        return said
+            real = f"{self.accuracy:.1%} of the {self.truths:,} tasks {which}{self._before(believed=False)}"
+            said.append(("accuracy", real))
+        alarm = warning(self.pairs())
+        return said if alarm is None else [*said, ("warning", alarm)]
 
     def notes(self) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
@@ -123,14 +193,20 @@ class Summary:
         small = [name for name, count in (self.group_tasks or {}).items() if count < _SMALL_GROUP]
         if small:
             said.append(f"groups of fewer than {_SMALL_GROUP} tasks tell little: {few(small)}")
-        return said
+        return [*said, *belief_notes(self.independence, self.certain_changes)]
 
-    def _where(self) -> str:
-        if self.gap_between is None or self.group_shares is None or not self.gap:
-            return ""
-        name, high, low = self.gap_between
-        shares = self.group_shares
-        return f" (class {name}: {shares[high][name]:.1%} in group {high}, {shares[low][name]:.1%} in group {low})"
+    def _before(self, *, believed: bool) -> str:
+        before = self.believed_accuracy_before if believed else self.accuracy_before
+        return "" if before is None else f" ({before:.1%} before fairness)"
+
+    def _estimated(self, accuracy: AccuracyEstimate) -> str:
+        before, price = self.estimated_accuracy_before, self.estimated_price
+        if before is None or price is None:
+            return f"accuracy {accuracy}"
+        return (
+            f"accuracy {accuracy}; {before.estimate:.1%} before fairness, whose price is {price.estimate:.1%} "
+            f"({price.low:.1%} to {price.high:.1%})"
+        )
 
     def _rounds(self) -> str:
         if self.rounds is None:
@@ -148,6 +224,7 @@ def summarise(
     *,
     in_sample: bool = False,
     fair: Codes | None = None,
+    estimates: GoldEstimates | None = None,
 ) -> Summary:
     """Summarise a run.
 
@@ -161,6 +238,8 @@ def summarise(
         Whether the model learned from the truth.
     fair : ndarray of int32, optional
         Fair labels, instead of the aggregator's own.
+    estimates : GoldEstimates, optional
+        What known labels say about the fair labels.
     """
     labels, n_classes = posterior.label_codes if fair is None else fair, len(posterior.classes)
     names = posterior.classes.names
@@ -169,8 +248,8 @@ def summarise(
     if votes.groups is not None and votes.group is not None:
         counts = label_counts(votes.group, labels, len(votes.groups), n_classes)
         grouped = group_facts(counts, votes.groups.names, names)
-    known = np.empty(0, dtype=bool) if truth is None else truth != -1
-    right = float((labels[known] == truth[known]).mean()) if truth is not None and known.any() else None
+    own = None if fair is None else posterior.label_codes
+    right = share_right(labels, truth)
     pieces = (
         labels[i : i + _TASKS_PER_PIECE] for i in range(0, labels.size, _TASKS_PER_PIECE)
     )  # bincount copies what it counts
@@ -188,25 +267,76 @@ def summarise(
         agreement=float(agree.sum() / max(total.sum(), 1)),
         class_shares=dict(zip(names, map(float, shares), strict=True)),
         ties=_tied(posterior.scores),
+        believed_accuracy=believed_accuracy(posterior.values, labels),
+        believed_accuracy_before=None if own is None else believed_accuracy(posterior.values, own),
         accuracy=right,
+        accuracy_before=None if own is None else share_right(own, truth),
         accuracy_in_sample=in_sample and right is not None,
-        truths=None if right is None else int(known.sum()),
+        truths=None if truth is None or right is None else int(np.count_nonzero(truth != -1)),
+        **estimate_facts(model, estimates, is_fair=fair is not None),
+        independence=independence_of(model),
+        certain_changes=None if fair is None else certain_changes(model, posterior, fair),
         options=options or {},
         version=__version__,
         **grouped,
+        **truth_facts(votes, truth, names),
     )
 
 
-def fair_lines(certificate: Certificate) -> list[tuple[str, str]]:
-    """Return what fair labels reached and what they cost, as pairs of a heading and a text."""
+def estimate_facts(model: Aggregator, estimates: GoldEstimates | None, *, is_fair: bool) -> dict[str, Any]:
+    """Return what a summary holds of accuracy as estimated from known labels.
+
+    Parameters
+    ----------
+    estimates : GoldEstimates, optional
+        Of fair labels; not known of votes in Spark.
+    is_fair : bool
+        Whether the labels were made fair.
+    """
+    if estimates is None:
+        name = "estimated_accuracy_before" if is_fair else "estimated_accuracy"
+        return {name: model.accuracy_} if isinstance(model, CalibratedCrowd) else {}
+    return {
+        "estimated_accuracy": estimates.accuracy,
+        "estimated_accuracy_before": estimates.accuracy_before,
+        "estimated_price": estimates.price,
+        "estimated_truth_gap": estimates.truth_gap,
+    }
+
+
+def cost_in_words(certificate: Certificate, real_price: float | None, estimated: AccuracyEstimate | None = None) -> str:
+    """Return what fair labels gave up: accuracy as estimated or else believed and, where it is known, real accuracy."""
+    cost = certificate.believed_accuracy_before - certificate.believed_accuracy
+    said = f"at {cost:.2%} of believed accuracy"
+    if estimated is not None:
+        said = f"at an estimated price of {estimated.estimate:.1%} of accuracy"
+        said += f" ({estimated.low:.1%} to {estimated.high:.1%})"
+    if real_price is None:
+        return said
+    rose = f"; real accuracy rose by {-real_price:.2%}"
+    return said + (f" and {real_price:.2%} of real accuracy" if real_price >= 0 else rose)
+
+
+def fair_lines(
+    certificate: Certificate, real_price: float | None = None, estimated_price: AccuracyEstimate | None = None
+) -> list[tuple[str, str]]:
+    """Return what fair labels reached and what they cost, as pairs of a heading and a text.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    real_price : float, optional
+        The real accuracy that they gave up, where it is known.
+    estimated_price : AccuracyEstimate, optional
+        The accuracy that they gave up as estimated from known labels.
+    """
     c = certificate
     if c.changed == 0 and within(c.gap, c.epsilon):
         found = f"the gap was {c.gap_before:.3f}, within epsilon {c.epsilon:g}; no label was changed"
     else:
-        cost = c.believed_accuracy_before - c.believed_accuracy
         found = (
-            f"the gap fell from {c.gap_before:.3f} to {c.gap:.3f} (epsilon {c.epsilon:g}); "
-            f"{c.changed:,} of {c.tasks:,} labels changed ({c.changed_share:.1%}), at {cost:.2%} of believed accuracy"
+            f"the gap fell from {c.gap_before:.3f} to {c.gap:.3f} (epsilon {c.epsilon:g}); {c.changed:,} of "
+            f"{c.tasks:,} labels changed ({c.changed_share:.1%}), {cost_in_words(c, real_price, estimated_price)}"
         )
     lines = [("fair", found)]
     if c.gap > c.epsilon + 1e-12:
@@ -249,6 +379,14 @@ def _tied(scores: NDArray[np.float64]) -> int:
     """Count the tasks whose best classes are tied, some tasks at a time."""
     pieces = (scores[i : i + _TASKS_PER_PIECE] for i in range(0, len(scores), _TASKS_PER_PIECE))
     return sum(int(((piece == piece.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum()) for piece in pieces)
+
+
+def _where(gap: float | None, between: list[str] | None, shares: dict[str, dict[str, float]] | None) -> str:
+    """Return the class and the groups that a gap is between."""
+    if between is None or shares is None or not gap:
+        return ""
+    name, high, low = between
+    return f" (class {name}: {shares[high][name]:.1%} in group {high}, {shares[low][name]:.1%} in group {low})"
 
 
 def _shares(shares: dict[str, float], limit: int = 8) -> str:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.checkpoint import Checkpoint, fingerprint
 from faircrowd.aggregate.em import Iterative
 from faircrowd.engines import votes_in_memory
@@ -52,7 +53,9 @@ def fit(options: RunOptions, progress: Progress = QUIET) -> Run:
     gold = [] if found.gold is None else [found.gold]
     checkpoint = _checkpoint(model, found.votes, options, engine)
     with progress.rounds(options.model.method) as on_round:
-        more: dict[str, Any] = {"checkpoint": checkpoint, "on_round": on_round} if isinstance(model, Iterative) else {}
+        more: dict[str, Any] = {"on_round": on_round} if isinstance(model, Iterative | CalibratedCrowd) else {}
+        if isinstance(model, Iterative):
+            more["checkpoint"] = checkpoint
         if options.fair is None:
             model.fit(found.votes, *gold, **more)
         else:

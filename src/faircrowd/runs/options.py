@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,10 @@ __all__ = ["AuditOptions", "EngineOptions", "FairOptions", "ModelOptions", "Read
 
 ENGINES = ("auto", "memory", "stream", "spark")
 DECISIONS = ("deterministic", "randomized")
+NONE = "none"
+"""How the command line says None."""
+CALIBRATED = "calibrated"
+"""The name of the aggregator ``CalibratedCrowd``."""
 READING = ("task", "worker", "label", "delimiter", "format", "on_duplicate", "on_missing")
 """The options that are arguments of ``read_votes``."""
 
@@ -39,6 +43,8 @@ class ReadOptions:
         Columns of the tasks with true labels to score by, and with known labels to learn from.
     task, worker, label, delimiter, on_duplicate, on_missing, format
         As in :func:`faircrowd.read_votes`.
+    calibrate : str or None
+        Column of the tasks with known labels to calibrate by.
     """
 
     votes: Path | None
@@ -53,6 +59,7 @@ class ReadOptions:
     on_duplicate: str = "last"
     on_missing: str = "drop"
     format: str | None = None
+    calibrate: str | None = None
 
     @property
     def columns(self) -> dict[str, str]:
@@ -68,15 +75,37 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Which aggregator, by its name on the command line, and its parameters that are not left at their defaults."""
+    """Which aggregator, by its name on the command line, and its parameters that are not left at their defaults.
+
+    Attributes
+    ----------
+    method : str
+    parameters : mapping
+    calibrated : bool
+        Whether the aggregator is calibrated on known labels: wrapped in a :class:`faircrowd.CalibratedCrowd`.
+    """
 
     method: str
     parameters: Mapping[str, object] = field(default_factory=dict)
+    calibrated: bool = False
 
     @classmethod
-    def given(cls, method: str, **parameters: object) -> "ModelOptions":
-        """Build from arguments; None and False stand for the default."""
-        return cls(method, {name: value for name, value in parameters.items() if value is not None})
+    def given(
+        cls, method: str | None, *, usual: str = "dawid-skene", calibrated: bool = False, **parameters: object
+    ) -> "ModelOptions":
+        """Build from arguments: None stands for what the registry chooses or else for the default, "none" for None.
+
+        Parameters
+        ----------
+        method : str or None
+            None stands for ``usual``, or if labels are calibrated, for the default of ``CalibratedCrowd``.
+        """
+        from faircrowd.aggregate.registry import AGGREGATORS
+
+        name = method or (CALIBRATED if calibrated else usual)
+        chosen = AGGREGATORS[name].chosen if name in AGGREGATORS else {}
+        found = {name: None if value == NONE else value for name, value in parameters.items() if value is not None}
+        return cls(name, {**chosen, **found}, calibrated and name != CALIBRATED)
 
     @property
     def by_group(self) -> bool:
@@ -86,7 +115,8 @@ class ModelOptions:
     @property
     def name(self) -> str:
         """What a summary calls the method."""
-        return f"{self.method} by group" if self.by_group else self.method
+        name = f"{self.method} by group" if self.by_group else self.method
+        return f"{name}, calibrated" if self.calibrated else name
 
     def make(self) -> "Aggregator":
         """Build the aggregator; parameters that it does not have are refused."""
@@ -96,11 +126,13 @@ class ModelOptions:
         for name in self.parameters:
             if name not in model.get_params():
                 raise OptionError(f"method={self.method} has no option {name}.", parameter=name)
-        return model.set_params(**self.parameters)
+        model.set_params(**self.parameters)
+        return make_aggregator(CALIBRATED, estimator=model, ties=model.ties) if self.calibrated else model
 
     def in_full(self) -> dict[str, object]:
         """Return all parameters of the aggregator, also those left at their defaults, as JSON can hold them."""
-        return {name: _as_plain(value) for name, value in self.make().get_params().items()}
+        model = replace(self, calibrated=False).make()
+        return {name: _as_plain(value) for name, value in model.get_params().items()}
 
 
 @dataclass(frozen=True)
@@ -226,6 +258,8 @@ class RunOptions:
 
         if self.gold_in_memory:
             return None
+        if self.read.calibrate is not None:
+            return self.read.calibrate
         needs = kind_named(self.model.method).gold == "required"
         return self.read.gold or (self.read.truth if needs else None)
 
@@ -257,7 +291,14 @@ class RunOptions:
 
         read, method = self.read, self.model.method
         kind = kind_named(method)
-        if kind.gold == "required" and read.gold is None and read.truth is None:
+        if read.calibrate is not None:
+            if read.gold is not None:
+                raise OptionError(
+                    "gold and calibrate are both known labels; give calibrate alone.", parameter=("gold", "calibrate")
+                )
+            if read.tasks is None and self.engine.name != "spark":
+                raise OptionError("calibrate names a column of the tasks table; give tasks=...", parameter="calibrate")
+        elif kind.gold == "required" and read.gold is None and read.truth is None:
             raise OptionError(f"method={method} learns from known labels; give tasks=... gold=...")
         if kind.gold == "unused" and read.gold is not None:
             raise OptionError(f"method={method} does not learn from known labels; leave gold out.", parameter="gold")
@@ -283,7 +324,8 @@ class RunOptions:
             "tasks": None if read.tasks is None else str(read.tasks),
             "group": list(read.group) or None,
             "truth": read.truth,
-            "gold": self.learned,
+            "gold": None if read.calibrate is not None else self.learned,
+            "calibrate": read.calibrate,
             "method": self.model.method,
             "reading": read.columns,
             "parameters": self.model.in_full(),
@@ -310,8 +352,11 @@ class RunOptions:
             found["truth"],
             found["gold"],
             **found["reading"],
+            calibrate=found.get("calibrate"),
         )
-        model = ModelOptions(found["method"], {name: _from_plain(v) for name, v in found["parameters"].items()})
+        method = found["method"]
+        parameters = {name: _from_plain(value) for name, value in found["parameters"].items()}
+        model = ModelOptions(method, parameters, read.calibrate is not None and method != CALIBRATED)
         if command == "audit":
             return cls(read, model, audit=AuditOptions(*(found[name] for name in AuditOptions.__dataclass_fields__)))
         if "epsilon" not in found:

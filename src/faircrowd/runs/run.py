@@ -1,6 +1,6 @@
 """``Run``: a fitted model and everything that follows from it, each part computed when it is first asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -8,11 +8,14 @@ from typing import Any
 
 from faircrowd._types import PathOrText
 from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.crowd_audit import CrowdAudit, audit_by_truth, audit_crowd
 from faircrowd.audit.workers.worker_audit import WorkerAudit
 from faircrowd.engines import votes_in_memory
 from faircrowd.fair import Certificate, FairCrowd, FairResult, Frontier
+from faircrowd.fair.known_labels import GoldEstimates, accuracy_by_epsilon
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import problem_of
 from faircrowd.report import Summary, fair_lines, summarise
@@ -76,7 +79,12 @@ class Run:
     @property
     def certificate(self) -> Certificate | None:
         """The certificate of the fair labels."""
-        return None if self.result is None else self.result.certificate
+        return None if self.fair is None else self.fair.certificate_
+
+    @property
+    def estimates(self) -> GoldEstimates | None:
+        """What known labels say about the fair labels; None without fair labels or calibration."""
+        return None if self.fair is None else self.fair.gold_estimates_
 
     @property
     def labels(self) -> Codes:
@@ -101,6 +109,7 @@ class Run:
             self.options.to_dict(),
             in_sample=self.in_sample,
             fair=None if self.result is None else self.labels,
+            estimates=self.estimates,
         )
 
     @cached_property
@@ -130,11 +139,38 @@ class Run:
             return plain_story(self.summary)
         result = self._unconstrained() if self.result is None else self.result
         asked = self.result is not None
-        return fair_story(self.summary, self.votes, self.posterior, result, self.audit, asked=asked, truth=self.truth)
+        calibration = self.model.calibration_ if isinstance(self.model, CalibratedCrowd) else None
+        return fair_story(
+            self.summary,
+            self.votes,
+            self.posterior,
+            result,
+            self.audit,
+            asked=asked,
+            truth=self.truth,
+            calibration=calibration,
+            estimates=self.estimates,
+        )
 
     def frontier(self, *, objective: str = "accuracy", random_state: int = 0) -> Frontier:
-        """Return gap, value and changed labels for every epsilon."""
-        return self._unconstrained(objective, random_state).frontier
+        """Return gap, value, changed labels and, where the truth is known, real accuracy for every epsilon."""
+        result = self._unconstrained(objective, random_state)
+        can_score = self.truth is not None and not self.in_sample
+        return result.frontier_against(self.truth) if can_score and self.truth is not None else result.frontier
+
+    def estimated_frontier(self, epsilons: Sequence[float], **asked: Any) -> list[AccuracyEstimate] | None:
+        """Return the accuracy for each of some epsilons as estimated from known labels; None without calibration.
+
+        Parameters
+        ----------
+        epsilons : sequence of float
+        **asked
+            How labels are made fair, as for ``frontier``.
+        """
+        if not isinstance(self.model, CalibratedCrowd):
+            return None
+        how = {"objective": "accuracy", "decision": "deterministic", "random_state": 0, **asked}
+        return accuracy_by_epsilon(self.model, epsilons, how)
 
     def _unconstrained(self, objective: str = "accuracy", random_state: int = 0) -> FairResult:
         """Return the labels for epsilon 1, which are the aggregator's own, with rule and frontier."""
@@ -170,14 +206,19 @@ class Run:
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the run as pairs of a heading and a text; parameters have their Python names."""
-        more = [] if self.certificate is None else fair_lines(self.certificate)
+        more = (
+            []
+            if self.certificate is None
+            else fair_lines(self.certificate, self.summary.real_price, self.summary.estimated_price)
+        )
         if self.options.audit is not None and self.audit is not None:
             more = audit_lines(self.audit)
         return [*self.summary.lines(), *more]
 
     def all_notes(self, *more: str) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
-        return [*self.votes.notes(), *self.notes, *more, *self.summary.notes()]
+        gold = self.model.calibration_.notes if isinstance(self.model, CalibratedCrowd) else ()
+        return [*self.votes.notes(), *self.notes, *more, *gold, *self.summary.notes()]
 
     def details(self) -> dict[str, Any]:
         """Return the certificate or the audit, if there is one, as plain values, ready for JSON."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from faircrowd._types import ByTask
 from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.registry import kind_of
 from faircrowd.engines import votes_in_memory
 from faircrowd.errors import InputError
@@ -46,9 +47,10 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
         )
     if not isinstance(model.votes_, VoteTable):
         raise InputError("The labels of votes in Spark stay there; write the frame labels_ with Spark.")
+    is_calibrated = isinstance(model, CalibratedCrowd)
     options = RunOptions(
-        _read_options(given, truth),
-        ModelOptions(kind.name, model.get_params()),
+        _read_options(given, truth, is_calibrated),
+        _model_options(model, kind.name),
         FairOptions(
             float(fair.epsilon),
             fair.objective,
@@ -66,21 +68,32 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
         notes = check_truth(model.votes_, facts, what, str(given.votes or "the votes"))
         found = truth_codes(model.votes_, facts)[0]
     in_sample = given.true_labels is not None and _same(truth, given.true_labels)
-    memory = _in_memory(given, result.problem.group, model, truth)
+    memory = _in_memory(given, result.problem.group, model, truth, options.model.parameters)
     return Run(options, model, fair, found, in_sample, tuple(notes), memory)
 
 
-def _read_options(given: FitInputs, truth: ByTask | None) -> ReadOptions:
+def _model_options(model: Aggregator, name: str) -> ModelOptions:
+    """Return the options of a model; those of a single calibrated aggregator are its own."""
+    if isinstance(model, CalibratedCrowd) and isinstance(model.estimator, Aggregator):
+        inner, usual = kind_of(model.estimator), CalibratedCrowd(model.estimator, ties=model.estimator.ties)
+        if inner is not None and usual.get_params() == model.get_params():
+            return ModelOptions(inner.name, model.estimator.get_params(), calibrated=True)
+    return ModelOptions(name, model.get_params(deep=False))
+
+
+def _read_options(given: FitInputs, truth: ByTask | None, calibrated: bool) -> ReadOptions:
     group = given.sensitive_features
     names: list[object] = [group] if isinstance(group, str) else list(group) if isinstance(group, list | tuple) else []
     is_named = all(isinstance(name, str) for name in names)
+    gold = given.true_labels if isinstance(given.true_labels, str) else None
     return ReadOptions(
         given.votes,
         Path(given.tasks) if isinstance(given.tasks, str | os.PathLike) else None,
         tuple(map(str, names)) if is_named else (),
         truth if isinstance(truth, str) else None,
-        given.true_labels if isinstance(given.true_labels, str) else None,
+        None if calibrated else gold,
         **dict(given.read_options),
+        calibrate=gold if calibrated else None,
     )
 
 
@@ -99,7 +112,11 @@ def _same(truth: object, gold: object) -> bool:
 
 
 def _in_memory(
-    given: FitInputs, group: NDArray[np.int32], model: Aggregator, truth: ByTask | None
+    given: FitInputs,
+    group: NDArray[np.int32],
+    model: Aggregator,
+    truth: ByTask | None,
+    parameters: Mapping[str, Any],
 ) -> dict[str, dict[str, Any]]:
     """Describe the inputs that were not files: rows, columns, and a SHA-256 of what was read of them."""
     votes, found = votes_in_memory(model.votes_), {}
@@ -129,10 +146,11 @@ def _in_memory(
             "columns": columns,
             "sha256": _hash(vocabularies, [codes]),
         }
-    parameters = {name: value for name, value in model.get_params().items() if not _is_plain(value)}
-    for role, value in {**parameters, **given.more}.items():
-        digest = hashlib.sha256(repr(list(np.asarray(value).ravel())).encode()).hexdigest()
-        found[role] = {"in_memory": True, "rows": int(np.size(value)), "columns": [], "sha256": digest}
+    not_plain = {name: part for name, part in parameters.items() if not _is_plain(part)}
+    for role, part in {**not_plain, **given.more}.items():
+        values: NDArray[Any] = np.asarray(part)
+        digest = hashlib.sha256(repr(list(values.ravel())).encode()).hexdigest()
+        found[role] = {"in_memory": True, "rows": values.size, "columns": [], "sha256": digest}
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from faircrowd import __version__
 from faircrowd._checks import check_choice
 from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.em import Iterative
 from faircrowd.aggregate.registry import AGGREGATORS
 from faircrowd.aggregate.saved import MODEL_FILES, model_files
@@ -19,7 +20,8 @@ from faircrowd.errors import InputError, OptionError
 from faircrowd.fair import Certificate
 from faircrowd.fair.tasks.spark_problem import SparkProblem
 from faircrowd.report import OutputFolder, Summary, fair_lines
-from faircrowd.report.summary import group_facts
+from faircrowd.report.belief_notes import independence_of
+from faircrowd.report.summary import estimate_facts, group_facts
 from faircrowd.runs.options import ReadOptions, RunOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out
@@ -88,7 +90,7 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
                 f"{options.read.votes} has fewer than two workers or classes; a consensus needs at least two of each."
             )
         with progress.rounds(options.model.method) as on_round:
-            more: dict[str, Any] = {"on_round": on_round} if isinstance(model, Iterative) else {}
+            more: dict[str, Any] = {"on_round": on_round} if isinstance(model, Iterative | CalibratedCrowd) else {}
             if options.fair is None:
                 model.fit(table, *gold, **more)
             else:
@@ -109,7 +111,8 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
             write_parquet(problem.table(labels), folder.new_folder(SPARK_LABELS))
         table.close()
     written = Written(out, tuple(file for file in _FILES if file in folder.names))
-    return SparkRun(summary, None if fair is None else fair.certificate_, tuple(table.notes()), written)
+    notes = (*table.notes(), *(model.calibration_.notes if isinstance(model, CalibratedCrowd) else ()))
+    return SparkRun(summary, None if fair is None else fair.certificate_, notes, written)
 
 
 def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
@@ -132,7 +135,9 @@ def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
 
 def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) -> Summary:
     votes = problem.votes
-    counts = problem.tally(labels).tasks.sum(axis=1)
+    tally = problem.tally(labels)
+    counts = tally.tasks.sum(axis=1)
+    believed_before, believed = tally.accuracies
     names = problem.classes.names
     shares = counts.sum(axis=0) / counts.sum()
     grouped = {} if votes.groups is None else group_facts(counts, votes.groups.names, names)
@@ -147,6 +152,10 @@ def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) 
         converged=getattr(model, "converged_", None),
         agreement=problem.agreement(labels),
         class_shares=dict(zip(names, map(float, shares), strict=True)),
+        believed_accuracy=believed,
+        believed_accuracy_before=None if options.fair is None else believed_before,
+        **estimate_facts(model, None, is_fair=options.fair is not None),
+        independence=independence_of(model),
         options=options.to_dict(),
         version=__version__,
         **grouped,

@@ -136,9 +136,9 @@ def _aggregate_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
             folder.write_bytes(file, content)
     except InputError as error:
         notes = (f"the model is not saved, so it cannot label new tasks: {error}",)
-    if result is not None:
+    if result is not None and run.certificate is not None:
         folder.write_text("rule.json", result.rule.to_json() + "\n")
-        folder.write_json("certificate.json", result.certificate.to_dict())
+        folder.write_json("certificate.json", run.certificate.to_dict())
     return notes
 
 
@@ -175,7 +175,7 @@ def page_of(run: "Run", proof: Mapping[str, Any]) -> str:
     facts = {
         "method": summary.method,
         "rounds": rounds,
-        "notes": [line[0].upper() + line[1:] for line in (*run.votes.notes(), *summary.notes())],
+        "notes": [line[0].upper() + line[1:] for line in run.all_notes()],
         "command": how_to_repeat(run.options, in_memory=run.in_memory),
         "versions": [*((name, value) for name, value in versions if value), *hashes],
     }

@@ -11,6 +11,7 @@ from faircrowd.report.charts.funnel_chart import FUNNEL
 from faircrowd.report.charts.page_chart import ChartFacts, PageChart, Specification
 from faircrowd.report.charts.posterior_chart import POSTERIOR
 from faircrowd.report.charts.rates_chart import RATES
+from faircrowd.report.charts.reliability_chart import RELIABILITY
 from faircrowd.report.charts.vega_lite import COLOURS, images
 
 __all__ = [
@@ -49,5 +50,5 @@ def draw(facts: ChartFacts) -> list[PlacedChart]:
     return [PlacedChart(c.name, c.section, c.caption(facts), found) for c, found in made if found is not None]
 
 
-for _chart in (FRONTIER, RATES, POSTERIOR, FUNNEL):
+for _chart in (FRONTIER, RATES, POSTERIOR, RELIABILITY, FUNNEL):
     register(_chart)

@@ -1,41 +1,76 @@
-"""What a smaller gap costs: believed accuracy against the gap allowed."""
+"""What a smaller gap costs: believed accuracy, and real accuracy where it is known, against the gap allowed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from faircrowd.fair.frontier import Frontier
+from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves
 from faircrowd.report.charts.page_chart import ChartFacts, PageChart, Specification
 from faircrowd.report.charts.vega_lite import COLOURS, layered_chart, quantity, thinned
 
 __all__ = ["FRONTIER", "frontier_chart"]
 
 _MAX_POINTS = 400
+_CURVES = (COLOURS[0], COLOURS[2], COLOURS[4])
 
 
-def frontier_chart(frontier: Frontier, *, chosen: float | None = None) -> dict[str, Any]:
-    """Return a chart of the frontier: believed accuracy against the gap allowed, and the chosen point."""
+def frontier_chart(
+    frontier: Frontier, *, chosen: float | None = None, curves: Sequence[AccuracyCurve] | None = None
+) -> dict[str, Any]:
+    """Return a chart of the frontier: accuracy against the gap allowed, and the chosen point.
+
+    Parameters
+    ----------
+    frontier : Frontier
+    chosen : float, optional
+        An epsilon, which a dot on the first curve marks.
+    curves : sequence of AccuracyCurve, optional
+        By default the believed accuracy and, where the truth is known, the real accuracy.
+    """
+    curves = accuracy_curves(frontier) if curves is None else curves
     at = thinned(frontier.gap, _MAX_POINTS)
-    columns = (frontier.gap[at], frontier.believed_accuracy[at], frontier.changed[at])
-    names = ("gap", "accuracy", "changed")
-    rows = [dict(zip(names, map(float, row), strict=True)) for row in zip(*columns, strict=True)]
-    encoding = {
+    rows = [
+        {"kind": curve.name, **dict(zip(("gap", "accuracy", "changed", *ends), map(float, row), strict=True))}
+        for curve in curves
+        for columns, ends in [_columns(curve, frontier)]
+        for row in zip(*(column[at] for column in columns), strict=True)
+    ]
+    several = len(curves) > 1
+    names = [curve.name for curve in curves]
+    colour = {
+        "field": "kind",
+        "type": "nominal",
+        "title": None,
+        "legend": {"orient": "top"} if several else None,
+        "scale": {"domain": names, "range": list(_CURVES[: len(names)])},
+    }
+    encoding: dict[str, Any] = {
         "x": quantity("gap", "largest gap allowed (epsilon)", ".2~f"),
-        "y": quantity("accuracy", "believed accuracy", ".1%", zero=False),
+        "y": quantity("accuracy", "accuracy" if several else f"{names[0]} accuracy", ".1%", zero=False),
+        "color": colour,
         "tooltip": [
+            *([{"field": "kind", "type": "nominal", "title": "accuracy is"}] if several else []),
             {"field": "gap", "type": "quantitative", "format": ".3f"},
             {"field": "accuracy", "type": "quantitative", "format": ".2%"},
             {"field": "changed", "type": "quantitative", "format": ",.0f", "title": "labels changed"},
         ],
     }
-    line = {"type": "line", "color": COLOURS[0], "strokeWidth": 2.5}
     place = {name: encoding[name] for name in ("x", "y")}
+    layers: list[dict[str, Any]] = []
+    if any(curve.low is not None for curve in curves):
+        ends = {"x": encoding["x"], "y": {**place["y"], "field": "low"}, "y2": {"field": "high"}, "color": colour}
+        layers.append({"mark": {"type": "area", "opacity": 0.15}, "encoding": ends})
     # A line has a single tooltip, so points carry them, visible or not.
-    point = {"type": "point", "filled": True, "color": COLOURS[0], "opacity": 1 if len(rows) < 40 else 0}
-    layers: list[dict[str, Any]] = [{"mark": line, "encoding": place}, {"mark": point, "encoding": encoding}]
+    point = {"type": "point", "filled": True, "opacity": 1 if at.size < 40 else 0}
+    layers += [
+        {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {**place, "color": colour}},
+        {"mark": point, "encoding": encoding},
+    ]
     if chosen is not None:
-        at_chosen = frontier.at(min(chosen, 1.0))
+        gap = min(chosen, float(frontier.gap[0]))
         layers.append(
             {
-                "data": {"name": "chosen", "values": [{"gap": at_chosen.gap, "accuracy": at_chosen.believed_accuracy}]},
+                "data": {"name": "chosen", "values": [{"gap": gap, "accuracy": curve.at(gap)} for curve in curves]},
                 "mark": {"type": "point", "filled": True, "size": 180, "color": COLOURS[1], "opacity": 1},
                 "encoding": place,
             }
@@ -43,16 +78,21 @@ def frontier_chart(frontier: Frontier, *, chosen: float | None = None) -> dict[s
     return layered_chart("What a smaller gap costs", {"values": rows}, layers, height=280)
 
 
+def _columns(curve: AccuracyCurve, frontier: Frontier) -> tuple[list[Any], tuple[str, ...]]:
+    columns = [frontier.gap, curve.accuracy, frontier.changed]
+    if curve.low is None or curve.high is None:
+        return columns, ()
+    return [*columns, curve.low, curve.high], ("low", "high")
+
+
 def _make(facts: ChartFacts) -> Specification:
-    frontier = facts.result.frontier
-    return frontier_chart(frontier, chosen=min(facts.result.certificate.epsilon, float(frontier.gap[0])))
+    return frontier_chart(facts.frontier, chosen=min(facts.result.certificate.epsilon, 1.0))
 
 
-FRONTIER = PageChart(
-    "frontier",
-    "frontier",
-    _make,
-    lambda facts: (
-        "Believed accuracy of the best labels for every gap allowed; the dot marks the epsilon of the slider."
-    ),
-)
+def _caption(facts: ChartFacts) -> str:
+    real = ", and their real accuracy" if facts.frontier.real_accuracy is not None else ""
+    dots = "the dots mark" if real else "the dot marks"
+    return f"Believed accuracy of the best labels for every gap allowed{real}; {dots} the epsilon of the slider."
+
+
+FRONTIER = PageChart("frontier", "frontier", _make, _caption)

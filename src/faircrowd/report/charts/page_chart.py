@@ -1,11 +1,13 @@
 """What a chart of the page is: its place, how it is made from the results of a run, and what it shows in words."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from faircrowd.aggregate.calibration.reliability import Reliability
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.crowd_audit import CrowdAudit
+from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.tasks.tally import Tally
 from faircrowd.votes import VoteTable
@@ -29,21 +31,28 @@ class ChartFacts:
         The fair labels; for epsilon 1, which changes nothing, if no epsilon was asked for.
     tally : Tally
         Their counts by group, before and after.
+    frontier : Frontier
+        Every epsilon at once, with the real accuracy where the truth is known.
     audit : CrowdAudit
     groups, classes : list of str
         The names of groups and classes.
     asked : bool
         Whether an epsilon was asked for.
+    reliability : mapping of str to Reliability
+        Confidence and share of right labels of the aggregator's own labels: one entry where the truth is known, or one
+        before and one after calibration. Empty if neither is known.
     """
 
     votes: VoteTable
     posterior: Posterior
     result: FairResult
     tally: Tally
+    frontier: Frontier
     audit: CrowdAudit
     groups: list[str]
     classes: list[str]
     asked: bool
+    reliability: Mapping[str, Reliability] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@
   const axis = { labelFontSize: 12, titleFontSize: 13, titleFontWeight: 500,
     gridColor: "var(--line)", domainColor: "var(--soft)", tickColor: "var(--soft)" };
   const config = {
-    background: null, font: "system-ui, sans-serif", view: { stroke: null },
+    background: null, font: "system-ui, sans-serif", view: { stroke: null }, text: { color: "var(--soft)" },
     axis: { ...text, ...axis }, axisQuantitative: { labelOverlap: "greedy", labelSeparation: 8 },
     legend: { ...text, symbolOpacity: 1, labelFontSize: 12, titleFontSize: 12 },
   };

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faircrowd.aggregate.reliability import calibration_error, reliability
+from faircrowd.aggregate.calibration.reliability import calibration_error, reliability
 from faircrowd.errors import InputError, OptionError
 
 LABELS = st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.6, 0.99, 1.0]), st.booleans()), min_size=1, max_size=60)

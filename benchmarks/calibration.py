@@ -1,0 +1,223 @@
+"""Measure on real crowds with known truth whether probabilities come true, with and without known labels.
+
+``python benchmarks/calibration.py FOLDER`` prints one table. FOLDER has the folders ``accuracy/*``,
+``tweets-hate-3class``, ``politifact-6class``, ``faces-4class``, ``crowd-judgement`` and ``jigsaw-toxicity``. Votes on
+tasks without truth are left out, so that known labels are a random sample of all tasks. In each draw some labels are
+known, of a random sample of the tasks. Labels are scored on the *other* tasks; estimates of accuracy and price, with
+95% intervals, are compared with the accuracy and price over all tasks. Crowds with fewer than twice as many tasks as
+known labels are left out. Log losses count a probability below 1e-10 as 1e-10.
+"""
+
+import argparse
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+import faircrowd as fc
+from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.reliability import calibration_error
+from faircrowd.datasets import load_crowd_judgement, load_jigsaw_toxicity, load_tables
+from faircrowd.votes import VoteTable
+from measure_fit import crowd as simulated
+
+GROUPS = {"tweets-hate-3class": "dialect", "politifact-6class": "party", "faces-4class": "orientation"}
+SINGLE = {
+    "majority": fc.MajorityVote(),
+    "Wawa": fc.Wawa(),
+    "DawidSkene": fc.DawidSkene(),
+    'DawidSkene(pooling="learned")': fc.DawidSkene(pooling="learned"),
+    "OneCoinDawidSkene": fc.OneCoinDawidSkene(),
+}
+SHOWN = ("majority", "DawidSkene", 'DawidSkene(pooling="learned")')
+BEST, CALIBRATED, BY_GROUP = "best single by known labels", "CalibratedCrowd", "CalibratedCrowd(by_group=True)"
+EPSILON = 0.05
+COLUMNS = {
+    "accuracy": "accuracy",
+    "off": "believed, off by",
+    "ece": "ECE",
+    "loss": "log loss",
+    "error": "estimate, off by",
+    "covered": "interval right",
+    "fair": "fair accuracy",
+    "fair_off": "believed, off by",
+    "fair_error": "estimate, off by",
+    "fair_covered": "interval right",
+    "price_off": "believed price, off by",
+    "price_error": "estimate, off by",
+    "price_covered": "interval right",
+}
+Row = dict[str, float]
+
+
+class Data(NamedTuple):
+    """A crowd all of whose tasks have a known truth; truth as the codes of the classes of the votes."""
+
+    name: str
+    votes: VoteTable
+    truth: pd.Series
+    codes: NDArray[np.int64]
+
+
+def crowds(folder: Path) -> Iterator[Data]:
+    """Load the crowds, and leave out tasks without truth."""
+    for place in sorted(path.parent for path in (folder / "accuracy").glob("*/votes.csv")):
+        yield _data(place.name, load_tables(place), None)
+    for name, group in GROUPS.items():
+        yield _data(name, load_tables(folder / name), group)
+    for name, load in (("crowd-judgement", load_crowd_judgement), ("jigsaw-toxicity", load_jigsaw_toxicity)):
+        yield _data(name, load(folder, download=False), None)
+
+
+def _data(name: str, crowd: Any, group: str | None) -> Data:
+    truth = crowd.truth.dropna()
+    groups = crowd.groups if group is None or isinstance(crowd.groups, pd.Series) else crowd.groups[group]
+    votes = fc.read_votes(crowd.votes[crowd.votes["task"].isin(truth.index)], sensitive_features=groups)
+    truth = truth.reindex(votes.tasks.to_list())
+    return Data(name, votes, truth, pd.Index(votes.classes.to_list()).get_indexer(truth))
+
+
+def scores(p: NDArray[np.float64], codes: NDArray[np.int64]) -> Row:
+    """Compare probabilities with the truth."""
+    confidence, right = p.max(axis=1), p.argmax(axis=1) == codes
+    return {
+        "accuracy": right.mean(),
+        "off": abs(confidence.mean() - right.mean()),
+        "ece": calibration_error(confidence, right),
+        "loss": -np.log(np.maximum(p[np.arange(codes.size), codes], 1e-10)).mean(),
+    }
+
+
+def compared(name: str, found: AccuracyEstimate, real: float) -> Row:
+    """Compare an estimate with what it estimates."""
+    return {f"{name}error": abs(found.estimate - real), f"{name}covered": found.low <= real <= found.high}
+
+
+def measure(data: Data, sizes: list[int], n_draws: int, is_fair: bool) -> Iterator[tuple[int, str, Row]]:
+    """Yield the number of known labels, the name of what was measured, and its scores."""
+    posterior = {name: np.asarray(model.fit(data.votes).probas_) for name, model in SINGLE.items()}
+    has_groups = is_fair and data.votes.groups is not None
+    fair = {}
+    if has_groups:
+        fair = {name: fc.FairCrowd(SINGLE[name], EPSILON).fit(data.votes) for name in SHOWN}
+    for n in (size for size in sizes if 2 * size <= data.votes.n_tasks):
+        for draw in range(n_draws):
+            known = np.zeros(data.votes.n_tasks, dtype=bool)
+            known[np.random.default_rng([n, draw]).permutation(known.size)[:n]] = True
+            hits = {name: (p.argmax(axis=1) == data.codes)[known].mean() for name, p in posterior.items()}
+            chosen = {**{name: posterior[name] for name in SHOWN}, BEST: posterior[max(hits, key=hits.__getitem__)]}
+            for name, p in chosen.items():
+                row = scores(p[~known], data.codes[~known])
+                if name in fair:
+                    row |= fair_scores(data, known, fair[name], p.argmax(axis=1) == data.codes)
+                yield n, name, row
+            for name in (CALIBRATED, BY_GROUP) if has_groups else (CALIBRATED,):
+                yield n, name, _calibrated(data, known, fc.CalibratedCrowd(by_group=name == BY_GROUP), has_groups)
+
+
+def _calibrated(data: Data, known: NDArray[np.bool_], model: fc.CalibratedCrowd, is_fair: bool) -> Row:
+    truth = np.asarray(data.truth)
+    made = None
+    if is_fair:
+        made = fc.FairCrowd(model, EPSILON).fit(data.votes, data.truth[known])
+        model = made.estimator_
+    else:
+        model = model.fit(data.votes, data.truth[known])
+    right = np.asarray(model.labels_) == truth
+    row = scores(np.asarray(model.probas_)[~known], data.codes[~known])
+    row |= compared("", model.accuracy_, right.mean())
+    return row if made is None else row | fair_scores(data, known, made, right)
+
+
+def fair_scores(data: Data, known: NDArray[np.bool_], made: fc.FairCrowd, right: NDArray[np.bool_]) -> Row:
+    """Compare fair labels with the truth, and with what is believed and estimated of them."""
+    after = np.asarray(made.labels_) == np.asarray(data.truth)
+    real, price, certificate = after.mean(), right.mean() - after.mean(), made.certificate_
+    believed = certificate.believed_accuracy
+    row = {
+        "fair": after[~known].mean(),
+        "fair_off": abs(believed - real),
+        "price_off": abs(certificate.believed_accuracy_before - believed - price),
+    }
+    if made.accuracy_ is not None and made.price_ is not None:
+        row |= compared("fair_", made.accuracy_, real) | compared("price_", made.price_, price)
+    return row
+
+
+def pooled_time(votes: int = 1_000_000, rounds: int = 20, repeat: int = 3) -> tuple[float, float]:
+    """Return the seconds of Dawid-Skene, plain and pooled, on the same simulated votes."""
+    frame = simulated(votes, 2, "numbers")
+    seconds = []
+    for pooling in (None, "learned"):
+        taken = []
+        for _ in range(repeat + 1):  # the first one loads compiled code
+            start = time.perf_counter()
+            fc.DawidSkene(n_iter=rounds, tol=-1.0, pooling=pooling).fit_predict(frame)
+            taken.append(time.perf_counter() - start)
+        seconds.append(min(taken[1:]))
+    return seconds[0], seconds[1]
+
+
+def show(title: str, rows: dict[tuple[int, str], dict[str, Row]], columns: list[str]) -> None:
+    """Print means over crowds as a Markdown table."""
+    print(f"\n{title}\n")
+    print("| known | crowds | labels from | " + " | ".join(COLUMNS[column] for column in columns) + " |")
+    print("|---" * (3 + len(columns)) + "|")
+    for (n, name), by_crowd in rows.items():
+        means = []
+        for column in columns:
+            values = [row[column] for row in by_crowd.values() if column in row]
+            means.append(f"{np.mean(values):.4f}" if values else "")
+        print(f"| {n} | {len(by_crowd)} | {name} | " + " | ".join(means) + " |", flush=True)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("folder", type=Path, help="folder with the crowds")
+    options.add_argument("--draws", type=int, default=20)
+    options.add_argument("--known", type=int, nargs="+", default=[25, 50, 100, 200], help="numbers of known labels")
+    options.add_argument("--crowds", nargs="+", help="only these crowds")
+    options.add_argument("--each", action="store_true", help="one table per crowd, too")
+    options.add_argument("--no-fair", action="store_true", help="leave out what is measured of fair labels")
+    given = options.parse_args()
+    warnings.simplefilter("ignore")
+    rows: dict[tuple[int, str], dict[str, Row]] = defaultdict(dict)
+    grouped: dict[tuple[int, str], dict[str, Row]] = defaultdict(dict)
+    label_columns, fair_columns = list(COLUMNS)[:6], ["accuracy", "ece", "loss", *list(COLUMNS)[6:]]
+    for data in crowds(given.folder):
+        if given.crowds and data.name not in given.crowds:
+            continue
+        found: dict[tuple[int, str], list[Row]] = defaultdict(list)
+        for n, name, row in measure(data, given.known, given.draws, not given.no_fair):
+            found[n, name].append(row)
+        own: dict[tuple[int, str], dict[str, Row]] = {}
+        for key, draws in found.items():
+            mean = {column: float(np.mean([row[column] for row in draws])) for column in draws[0]}
+            own[key] = {data.name: mean}
+            if key[1] != BY_GROUP:
+                rows[key] |= own[key]
+            if data.votes.groups is not None and key[1] != BEST:
+                grouped[key] |= own[key]
+        if given.each and own:
+            show(f"{data.name}, {data.votes.n_tasks:,} tasks", own, list(COLUMNS) if "fair" in mean else label_columns)
+    show(f"means over crowds of means over {given.draws} draws", dict(sorted(rows.items(), key=_size)), label_columns)
+    if not given.no_fair:
+        show(f"crowds with groups, epsilon {EPSILON}", dict(sorted(grouped.items(), key=_size)), fair_columns)
+    plain, pooled = pooled_time()
+    print(
+        f"\nDawid-Skene, 20 rounds, 1,000,000 votes: {plain:.2f} s; pooled {pooled:.2f} s, {pooled / plain:.2f} of it"
+    )
+
+
+def _size(item: tuple[tuple[int, str], object]) -> int:
+    return item[0][0]
+
+
+if __name__ == "__main__":
+    main()

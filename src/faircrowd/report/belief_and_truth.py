@@ -1,0 +1,105 @@
+"""What the posterior believes beside what is true: accuracy, its price, and the gap of the true labels themselves."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.audit.workers.worker_counts import range_over_groups
+from faircrowd.exact.sums import PROBABILITY_UNIT, limbs_to_numbers, to_limbs
+from faircrowd.votes import VoteTable
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["TOO_FAR", "Pair", "believed_accuracy", "share_right", "truth_facts", "warning"]
+
+TOO_FAR = 0.05
+"""A believed and a real number that differ by more than this are shown in red."""
+
+_TASKS_PER_PIECE = 1 << 18
+
+
+class Pair(NamedTuple):
+    """A number as the posterior believes it, and as it really is.
+
+    Examples
+    --------
+    >>> Pair("accuracy", 0.944, 0.637).in_words
+    'believed is 30.7 points too high'
+    """
+
+    what: str
+    believed: float
+    real: float
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the two are far apart."""
+        return abs(self.believed - self.real) > TOO_FAR
+
+    @property
+    def in_words(self) -> str:
+        """How far believed is from real."""
+        points = 100 * (self.believed - self.real)
+        if round(abs(points), 1) == 0:
+            return "the same"
+        return f"believed is {abs(points):.1f} points too {'high' if points > 0 else 'low'}"
+
+
+def believed_accuracy(posterior: NDArray[np.float64], labels: Codes) -> float:
+    """Return the mean posterior probability of labels, the same to the bit as a certificate has it.
+
+    Examples
+    --------
+    >>> believed_accuracy(np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([0, 1], dtype=np.int32))
+    0.625
+    """
+    trust = np.zeros((posterior.shape[1], 2), dtype=np.int64)  # by label, as limbs, which add up in any order
+    for i in range(0, labels.size, _TASKS_PER_PIECE):
+        some = labels[i : i + _TASKS_PER_PIECE]
+        of_label = posterior[i : i + _TASKS_PER_PIECE][np.arange(some.size), some]
+        for limb, numbers in enumerate(to_limbs(of_label, PROBABILITY_UNIT)):
+            np.add.at(trust[:, limb], some, numbers)
+    return float(limbs_to_numbers(trust).sum() / max(labels.size, 1))
+
+
+def share_right(labels: Codes, truth: Codes | None) -> float | None:
+    """Return the share of right labels among the tasks whose truth is known (not -1); None if none is."""
+    known = np.empty(0, dtype=bool) if truth is None else truth != -1
+    return float((labels[known] == truth[known]).mean()) if truth is not None and known.any() else None
+
+
+def truth_facts(votes: VoteTable, truth: Codes | None, names: list[str]) -> dict[str, Any]:
+    """Return what a summary holds about the true labels by group; nothing without truth in two groups or more."""
+    if truth is None or votes.groups is None or votes.group is None:
+        return {}
+    counts = np.zeros((len(votes.groups), len(names)), dtype=np.int64)
+    np.add.at(counts, (votes.group[truth >= 0], truth[truth >= 0]), 1)
+    known = np.bincount(votes.group[truth != -1], minlength=len(votes.groups))
+    if (known > 0).sum() < 2:
+        return {}
+    rates = np.divide(counts, known[:, None], out=np.full(counts.shape, np.nan), where=known[:, None] > 0)
+    gaps, groups = range_over_groups(rates, axis=0), votes.groups.names
+    k = int(np.argmax(gaps))
+    most, least = int(np.nanargmax(rates[:, k])), int(np.nanargmin(rates[:, k]))
+    return {
+        "truth_gap": float(gaps[k]),
+        "truth_gap_between": [names[k], groups[most], groups[least]],
+        "truth_shares": {
+            group: dict(zip(names, map(float, row), strict=True))
+            for group, row, n in zip(groups, rates, known, strict=True)
+            if n
+        },
+        "truth_tasks": {group: int(n) for group, n in zip(groups, known, strict=True) if n},
+    }
+
+
+def warning(pairs: Sequence[Pair]) -> str | None:
+    """Return a warning about the pairs that are far apart, or None."""
+    off = [f"{pair.what} {pair.believed:.1%} believed, {pair.real:.1%} real" for pair in pairs if pair.is_off]
+    if not off:
+        return None
+    return (
+        f"the posterior is wrong here: {'; '.join(off)}. What follows from it (thresholds, price, optimum) is only "
+        "believed, too"
+    )

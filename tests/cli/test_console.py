@@ -1,0 +1,34 @@
+"""What a terminal shows in red."""
+
+import io
+
+import pytest
+import rich.console
+
+from faircrowd.cli.console import Console
+
+RED = "\x1b[31m"
+
+
+@pytest.fixture
+def terminal() -> tuple[Console, io.StringIO]:
+    """A console that prints colours to a text."""
+    console, text = Console(as_json=False), io.StringIO()
+    console._out = rich.console.Console(file=text, force_terminal=True, color_system="standard", width=200)
+    return console, text
+
+
+def test_a_warning_is_red(terminal: tuple[Console, io.StringIO]) -> None:
+    console, text = terminal
+    console.pairs([("accuracy", "68.3%"), ("warning", "the posterior is wrong here")])
+    calm, alarming = text.getvalue().splitlines()
+    assert "\x1b[31m" not in calm
+    assert alarming == f"\x1b[1;31mwarning \x1b[0m  {RED}the posterior is wrong here\x1b[0m"
+
+
+def test_alarming_cells_are_red(terminal: tuple[Console, io.StringIO]) -> None:
+    console, text = terminal
+    console.table(("epsilon", "believed", "real"), [("0.1", "90%", "60%"), ("0.2", "91%", "90%")], [(0, 2)])
+    lines = text.getvalue().splitlines()
+    assert [RED in line for line in lines] == [False, True, False]
+    assert lines[1].index("90%") < lines[1].index(RED) < lines[1].index("60%")
