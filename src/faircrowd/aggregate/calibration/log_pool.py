@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.aggregate.posterior import log_probabilities
+from faircrowd.aggregate.posterior import log_probabilities, probabilities
 from faircrowd.engines import Block
 from faircrowd.engines.spark.blocks import Named, Piece
 from faircrowd.engines.spark.passes import Steps, run_steps
@@ -24,6 +24,7 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = [
     "Calibrator",
     "Member",
+    "belief_limbs",
     "believed_sums",
     "fit_calibrator",
     "gold_rows",
@@ -165,8 +166,14 @@ def fit_calibrator(logs: Logs, truth: Codes, group: Codes | None = None, n_group
 
 
 def natural_order(logs: Logs, truth: Codes, group: Codes | None = None) -> NDArray[np.int64]:
-    """Return an order of tasks that depends on what is known of them, and not on their names or places."""
-    keys = [truth, *([] if group is None else [group]), *logs.transpose(0, 2, 1).reshape(-1, truth.size)[::-1]]
+    """Return an order of tasks that depends on what is known of them: first on what the first model says.
+
+    The names and places of tasks do not matter; nor do names of classes and groups, unless all else is equal.
+    """
+    n_tasks = truth.size
+    of_truth = logs[:, np.arange(n_tasks), truth]
+    ranked, plain = (values.transpose(0, 2, 1).reshape(-1, n_tasks) for values in (np.sort(logs, axis=2), logs))
+    keys = [*plain, truth, *([] if group is None else [group]), *of_truth, *ranked[::-1]]
     return np.lexsort(keys)
 
 
@@ -192,16 +199,16 @@ def gold_rows(
 def believed_sums(
     block: Block, members: Sequence[Member], calibrators: Sequence[Calibrator]
 ) -> tuple[NDArray[np.int64]]:
-    """Sum, for each of some calibrators, the confidence f of the labels and f (1 - f), as limbs."""
+    """Return, for each of some calibrators, what :func:`belief_limbs` sums over the tasks of a block."""
     logs = _block_logs(block, members)
     group = block.group if block.group.size else None
-    sums = np.zeros((len(calibrators), 2, 2), dtype=np.int64)
-    for i, calibrator in enumerate(calibrators):
-        scores = pool(logs, Calibrator(*calibrator), group)
-        top = np.exp(log_probabilities(scores, True).max(axis=1, initial=_SMALLEST_LOG))
-        for j, values in enumerate((top, top * (1 - top))):
-            sums[i, j] = [limb.sum() for limb in to_limbs(values, PROBABILITY_UNIT)]
-    return (sums,)
+    return (np.stack([belief_limbs(pool(logs, Calibrator(*calibrator), group)) for calibrator in calibrators]),)
+
+
+def belief_limbs(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Sum the confidence f of the labels that have the highest scores, and f (1 - f), as limbs."""
+    top = probabilities(scores, True).max(axis=1, initial=0.0)
+    return np.array([[limb.sum() for limb in to_limbs(values, PROBABILITY_UNIT)] for values in (top, top * (1 - top))])
 
 
 def _block_logs(block: Block, members: Sequence[Member]) -> list[NDArray[np.float64]]:
