@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.reliability import calibration_error
 from numpy.typing import NDArray
 
 from faircrowd import CalibratedCrowd, DawidSkene, FairCrowd, read_votes
-from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
-from faircrowd.aggregate.reliability import calibration_error
 from faircrowd.datasets import load_crowd_judgement, load_tables
 from faircrowd.votes import VoteTable
 
