@@ -37,6 +37,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("folder", type=Path, help="folder of real crowds")
     options.add_argument("--simulations", type=int, default=200, help="simulated crowds per line; 0 for none")
+    options.add_argument("--first-seed", type=int, default=0, help="seed of the first of them; the next have the next")
     options.add_argument("--only", nargs="*", help="names of crowds")
     given = options.parse_args()
     warnings.simplefilter("ignore")
@@ -50,7 +51,8 @@ def main() -> None:
         print(f"{'layout':<20}{'drawn from':<18}{'fitted':<26}{'alarms':>7}{'mean z':>8}{'sd z':>6}")
     for crowd in crowds if given.simulations else []:
         for drawn, name, draw, fit in simulations(crowd):
-            found = [alarm(crowd.votes, draw, fit, seed) for seed in range(given.simulations)]
+            seeds = range(given.first_seed, given.first_seed + given.simulations)
+            found = [alarm(crowd.votes, draw, fit, seed) for seed in seeds]
             alarms, z = np.array(found, dtype=np.float64).T
             print(
                 f"{crowd.name:<20}{drawn:<18}{name:<26}{alarms.mean():>7.1%}{z.mean():>8.2f}{z.std():>6.2f}", flush=True

@@ -37,7 +37,7 @@ def test_apply_does_what_python_does(crowd: Path, tmp_path: Path, faircrowd: Run
     )
     assert (code, err) == (0, "")
     sides = {name: pd.read_csv(crowd / f"{name}_tasks.csv", index_col="task")["side"] for name in "ab"}
-    fair = fc.FairCrowd(fc.DawidSkene(by_group=True), epsilon=0.05)
+    fair = fc.FairCrowd(fc.DawidSkene(by_group=True, pooling="learned"), epsilon=0.05)
     fair.fit(crowd / "a.csv", sensitive_features=sides["a"])
     expected = fair.predict(crowd / "b.csv", sensitive_features=sides["b"])
     labels = pd.read_csv(out, index_col="task")
@@ -118,7 +118,7 @@ def test_frontier(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     assert "The whole frontier, exact" in said
     path = pd.read_csv(tmp_path / "f" / "frontier.csv")
     sides = pd.read_csv(crowd / "a_tasks.csv", index_col="task")["side"]
-    fair = fc.FairCrowd(fc.DawidSkene(by_group=True)).fit(crowd / "a.csv", sensitive_features=sides)
+    fair = fc.FairCrowd(fc.DawidSkene(by_group=True, pooling="learned")).fit(crowd / "a.csv", sensitive_features=sides)
     assert path["believed_accuracy"].tolist() == pytest.approx(fair.frontier_.believed_accuracy.tolist())
     assert (tmp_path / "f" / "frontier.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "f" / "frontier.svg").read_text()
@@ -137,7 +137,7 @@ def test_frontier_with_truth(crowd: Path, tmp_path: Path, faircrowd: Run) -> Non
     given = ("frontier", crowd / "a.csv", "--tasks", crowd / "a_tasks.csv", "--group", "side", "--truth", "truth")
     code, said, err = faircrowd(*given, "--out", tmp_path / "f")
     assert (code, err) == (0, "")
-    model = fc.DawidSkene().fit(crowd / "a.csv")
+    model = fc.DawidSkene(pooling="learned").fit(crowd / "a.csv")
     right = (model.labels_ == tasks["truth"]).mean()
     path = pd.read_csv(tmp_path / "f" / "frontier.csv")
     assert list(path) == ["gap", "believed_accuracy", "real_accuracy", "labels_changed"]

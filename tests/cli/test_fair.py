@@ -30,7 +30,7 @@ def test_aggregate_with_epsilon_writes_what_python_returns(crowd: Path, tmp_path
     code, out, err = faircrowd(*arguments(crowd, tmp_path / "run", "--epsilon", "0.05", "--by-group"))
     assert (code, err) == (0, "")
     groups = pd.read_csv(crowd / "tasks.csv", index_col="task")["group"]
-    model = fc.FairCrowd(fc.DawidSkene(by_group=True), epsilon=0.05)
+    model = fc.FairCrowd(fc.DawidSkene(by_group=True, pooling="learned"), epsilon=0.05)
     model.fit(crowd / "votes.csv", sensitive_features=groups)
     labels = pd.read_csv(tmp_path / "run" / "labels.csv", index_col="task")
     assert labels["label"].to_dict() == model.labels_.to_dict()

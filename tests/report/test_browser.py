@@ -120,7 +120,7 @@ def test_slider_shows_what_python_computes(two: Path, browser: Any) -> None:
     folder = two.parent
     tasks = pd.read_csv(folder / "tasks.csv", index_col="task")
     groups = tasks["group"]
-    model = fc.DawidSkene().fit(fc.read_votes(folder / "votes.csv", sensitive_features=groups))
+    model = fc.DawidSkene(pooling="learned").fit(fc.read_votes(folder / "votes.csv", sensitive_features=groups))
     posterior = model.probas_
     browser.open(two / "report.html")
     last = int(browser.element("#epsilon").get_attribute("max"))
@@ -130,7 +130,9 @@ def test_slider_shows_what_python_computes(two: Path, browser: Any) -> None:
         show(browser, stop)
         (text,) = browser.texts("#shown-epsilon")
         assert browser.element("#epsilon").get_attribute("aria-valuetext") == text
-        fair = fc.FairCrowd(fc.DawidSkene(), epsilon=float(text)).fit(folder / "votes.csv", sensitive_features=groups)
+        fair = fc.FairCrowd(fc.DawidSkene(pooling="learned"), epsilon=float(text)).fit(
+            folder / "votes.csv", sensitive_features=groups
+        )
         said = fair.certificate_
         drawn = fc.make_fair(posterior, groups, epsilon=min(float(text), said.gap_before), decision="randomized")
         right = drawn.probabilities.to_numpy()[np.arange(len(tasks)), tasks["truth"]].mean()
@@ -171,7 +173,7 @@ def test_slider_of_randomized_labels_shows_what_python_computes(three: Path, bro
     for stop in (0, last // 2, last - 1, last):
         show(browser, stop)
         (text,) = browser.texts("#shown-epsilon")
-        fair = fc.FairCrowd(fc.DawidSkene(), epsilon=float(text), decision="randomized")
+        fair = fc.FairCrowd(fc.DawidSkene(pooling="learned"), epsilon=float(text), decision="randomized")
         law = fair.fit(folder / "votes.csv", sensitive_features=groups)._result.probabilities
         own = fair.estimator_.labels_
         rates = law.groupby(groups).mean()
@@ -340,7 +342,9 @@ def test_what_is_off_is_readable_and_real_accuracy_moves_with_the_slider(
     pd.DataFrame({"group": group, "truth": truth}).rename_axis("task").to_csv(tmp_path / "tasks.csv")
     given = ("--tasks", tmp_path / "tasks.csv", "--group", "group", "--truth", "truth", "--epsilon", 0.05)
     out = make("aggregate", tmp_path / "votes.csv", *given, out=tmp_path / "run")
-    fair = fc.FairCrowd(fc.DawidSkene()).fit(tmp_path / "votes.csv", sensitive_features=dict(enumerate(group)))
+    fair = fc.FairCrowd(fc.DawidSkene(pooling="learned")).fit(
+        tmp_path / "votes.csv", sensitive_features=dict(enumerate(group))
+    )
     frontier = fair.result_.frontier_against(truth.astype(np.int32))
     for scheme in ("light", "dark"):
         browser.emulate(scheme=scheme)

@@ -27,7 +27,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         votes = np.where(rng.random(task.size) < 0.7, truth[task], rng.integers(0, n_classes, task.size))
         frame = pd.DataFrame({"item": task, "worker": worker, "label": votes}).drop_duplicates(["item", "worker"])
         frame.to_csv(folder / f"votes{n_classes}.csv", index=False)
-        tasks = pd.DataFrame({"item": range(180), "gender": gender, "side": side, "truth": truth})
+        gold = np.where(rng.random(180) < 0.4, truth, np.nan)
+        tasks = pd.DataFrame({"item": range(180), "gender": gender, "side": side, "truth": truth, "gold": gold})
         tasks.to_csv(folder / f"tasks{n_classes}.csv", index=False)
     return folder
 
@@ -53,7 +54,12 @@ def assert_same(first: Path, second: Path) -> None:
 
 
 CASES: dict[str, tuple[int, list[str], dict[str, Any], fc.FairCrowd]] = {
-    "two classes": (2, ["--group", "gender"], {"sensitive_features": "gender"}, fc.FairCrowd(fc.DawidSkene())),
+    "two classes": (
+        2,
+        ["--group", "gender"],
+        {"sensitive_features": "gender"},
+        fc.FairCrowd(fc.DawidSkene(pooling="learned")),
+    ),
     "two classes, four groups": (
         2,
         ["--group", "gender", "--group", "side", "--by-group", "--method", "one-coin"],
@@ -71,6 +77,24 @@ CASES: dict[str, tuple[int, list[str], dict[str, Any], fc.FairCrowd]] = {
         ["--group", "gender", "--group", "side", "--method", "bayes", "--gold", "truth", "--random-state", "3"],
         {"sensitive_features": ["gender", "side"], "true_labels": "truth"},
         fc.FairCrowd(fc.BayesVote(), random_state=3),
+    ),
+    "two classes, no pooling": (
+        2,
+        ["--group", "gender", "--pooling", "none"],
+        {"sensitive_features": "gender"},
+        fc.FairCrowd(fc.DawidSkene()),
+    ),
+    "calibrated": (
+        3,
+        ["--group", "gender", "--calibrate", "gold"],
+        {"sensitive_features": "gender", "true_labels": "gold"},
+        fc.FairCrowd(fc.CalibratedCrowd()),
+    ),
+    "one calibrated aggregator": (
+        2,
+        ["--group", "gender", "--calibrate", "gold", "--method", "dawid-skene", "--by-group"],
+        {"sensitive_features": "gender", "true_labels": "gold"},
+        fc.FairCrowd(fc.CalibratedCrowd(fc.DawidSkene(pooling="learned", by_group=True))),
     ),
 }
 
@@ -100,7 +124,9 @@ def test_groups_in_the_votes_need_no_tasks(place: Path, tmp_path: Path, faircrow
     votes.assign(gender=votes["task"] % 2).to_csv(tmp_path / "votes.csv", index=False)
     arguments = ("aggregate", tmp_path / "votes.csv", "--group", "gender", "--epsilon", "0.1", "--no-report")
     assert faircrowd(*arguments, "--out", tmp_path / "command")[0] == 0
-    fair = fc.FairCrowd(fc.DawidSkene(), epsilon=0.1).fit(tmp_path / "votes.csv", sensitive_features="gender")
+    fair = fc.FairCrowd(fc.DawidSkene(pooling="learned"), epsilon=0.1).fit(
+        tmp_path / "votes.csv", sensitive_features="gender"
+    )
     fair.write(str(tmp_path / "python"), report=False)
     assert_same(tmp_path / "command", tmp_path / "python")
 

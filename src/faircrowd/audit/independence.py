@@ -75,7 +75,7 @@ class Independence:
 def check_independence(model: Aggregator) -> Independence | None:
     """Test whether the votes of a task are independent given its true class, as a fitted model assumes.
 
-    Takes about two more rounds of the model. The result does not depend on the order of rows or on names.
+    Takes as long as three or four rounds of the model. The result does not depend on the order of rows or on names.
 
     Parameters
     ----------

@@ -56,8 +56,13 @@ def number(text: str) -> float:
 
 
 def votes_or_learned(text: str) -> float | str:
-    """Read how strongly workers are pooled: a number of votes, or the word learned."""
-    return text if text.strip().lower() == "learned" else number(text)
+    """Read how strongly workers are pooled: a number of votes, or the words learned or none."""
+    if text in ("learned", "none"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number of votes nor learned or none.") from None
 
 
 _LEARN = ", ".join(kind.name for kind in AGGREGATORS.values() if kind.gold == "required")
@@ -102,8 +107,8 @@ Pooling = Annotated[
     typer.Option(
         parser=votes_or_learned,
         metavar="NUMBER",
-        help="dawid-skene, one-coin: draw workers toward the crowd by this many votes, or learned (the default of "
-        "dawid-skene); 0 for none.",
+        help="dawid-skene, one-coin: draw workers toward the crowd by this many votes, learned (the default of "
+        "dawid-skene) or none.",
     ),
 ]
 Ties = Annotated[str, typer.Option(help="A tie goes to the first or the last class in order.")]

@@ -246,7 +246,7 @@ class FairCrowd(Parameters):
         if self._estimates is None:
             # With `confidence`, the certificate has the tightened epsilon.
             asked = {**self._asked, "epsilon": result.certificate.epsilon, "confidence": None}
-            self._estimates = estimates_of(model, asked)
+            self._estimates = estimates_of(model, result.solved.labels, asked)
         return self._estimates
 
     @property

@@ -14,8 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate, CrossFit, difference_estimate, part_of
+from faircrowd.aggregate.calibration.accuracy_estimate import (
+    AccuracyEstimate,
+    difference_estimate,
+    found_values,
+    part_of,
+)
 from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
+from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import votes_in_memory
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import from_posterior
@@ -61,42 +67,49 @@ class GoldEstimates:
         return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
-class _Fold(NamedTuple):
-    """Labels that were made without the known labels of a fold: the aggregator's own, and fair ones."""
+class _Made(NamedTuple):
+    """The aggregator's own labels, and fair ones."""
 
-    fit: CrossFit
     before: Codes
     after: Codes
 
 
-def estimates_of(model: CalibratedCrowd, asked: Mapping[str, Any]) -> GoldEstimates:
+def estimates_of(model: CalibratedCrowd, labels: Codes, asked: Mapping[str, Any]) -> GoldEstimates:
     """Estimate accuracy, price and rates of the truth.
 
     Parameters
     ----------
     model : CalibratedCrowd
         Fitted to votes in memory that have groups.
+    labels : ndarray of int32, shape (n_tasks,)
+        The fair labels.
     asked : mapping
         How the labels are made fair: arguments of ``solve_problem``.
     """
     votes = votes_in_memory(model.votes_)
     assert votes.groups is not None and votes.group is not None  # noqa: S101, PT018 - FairCrowd needs groups
-    folds = [_made_fair(fit, votes, asked) for fit in model.cross_fits()]
+    final = _Made(model.posterior_.in_memory().label_codes, labels)
+    folds = [(fit, _made(fit.posterior, votes, asked)) for fit in model.cross_fits()]
     n_classes, group = votes.n_classes, votes.group
+    known = np.concatenate([fit.task for fit, _ in folds])
+    truth = np.concatenate([fit.truth for fit, _ in folds])
 
     def estimate(
-        labels: Callable[[_Fold], Codes],
-        instead_of: Callable[[_Fold], Codes] | None = None,
+        labels: Callable[[_Made], Codes],
+        instead_of: Callable[[_Made], Codes] | None = None,
         members: NDArray[np.bool_] | None = None,
     ) -> AccuracyEstimate | None:
-        parts = [
-            part_of(fold.fit, labels(fold), None if instead_of is None else instead_of(fold), members) for fold in folds
-        ]
+        def chosen(made: _Made) -> tuple[Codes, Codes | None]:
+            return labels(made), None if instead_of is None else instead_of(made)
+
+        parts = [part_of(fit, *chosen(made), members) for fit, made in folds]
+        found = found_values(known, truth, *chosen(final))
+        if members is not None:
+            found = found[members[known]]
         size = votes.n_tasks if members is None else int(members.sum())
-        return difference_estimate(parts, size, model.confidence, is_share=instead_of is None)
+        return difference_estimate(parts, found, size, model.confidence, is_share=instead_of is None)
 
     in_group = {name: group == a for a, name in enumerate(votes.groups.names)}
-    known = np.concatenate([fold.fit.task for fold in folds])
     enough = {name: int(members[known].sum()) >= _FEWEST_LABELS for name, members in in_group.items()}
     rates: dict[str, dict[str, AccuracyEstimate] | None] = {}
     for name, members in in_group.items():
@@ -107,15 +120,15 @@ def estimates_of(model: CalibratedCrowd, asked: Mapping[str, Any]) -> GoldEstima
         }
         rates[name] = {class_name: found for class_name, found in row.items() if found is not None} or None
 
-    def by_group(labels: Callable[[_Fold], Codes]) -> dict[str, AccuracyEstimate | None]:
+    def by_group(labels: Callable[[_Made], Codes]) -> dict[str, AccuracyEstimate | None]:
         return {name: estimate(labels, None, members) if enough[name] else None for name, members in in_group.items()}
 
     return GoldEstimates(
-        accuracy=_found(estimate(lambda fold: fold.after)),
-        accuracy_before=_found(estimate(lambda fold: fold.before)),
-        price=_found(estimate(lambda fold: fold.after, lambda fold: fold.before)),
-        group_accuracy=by_group(lambda fold: fold.after),
-        group_accuracy_before=by_group(lambda fold: fold.before),
+        accuracy=_found(estimate(lambda made: made.after)),
+        accuracy_before=_found(estimate(lambda made: made.before)),
+        price=_found(estimate(lambda made: made.after, lambda made: made.before)),
+        group_accuracy=by_group(lambda made: made.after),
+        group_accuracy_before=by_group(lambda made: made.before),
         truth_rates=rates,
         truth_gap=_gap([rates[name] for name in in_group]),
     )
@@ -126,18 +139,19 @@ def accuracy_by_epsilon(
 ) -> list[AccuracyEstimate]:
     """Estimate the accuracy of the fair labels for each of some epsilons."""
     votes = votes_in_memory(model.votes_)
-    fits = list(model.cross_fits())
-    found = []
+    fits, found = list(model.cross_fits()), []
+    known = np.concatenate([fit.task for fit in fits])
+    truth = np.concatenate([fit.truth for fit in fits])
     for epsilon in epsilons:
-        folds = [_made_fair(fit, votes, {**asked, "epsilon": epsilon}) for fit in fits]
-        parts = [part_of(fold.fit, fold.after) for fold in folds]
-        found.append(_found(difference_estimate(parts, votes.n_tasks, model.confidence)))
+        how = {**asked, "epsilon": epsilon}
+        parts = [part_of(fit, _made(fit.posterior, votes, how).after) for fit in fits]
+        right = found_values(known, truth, _made(model.posterior_.in_memory(), votes, how).after)
+        found.append(_found(difference_estimate(parts, right, votes.n_tasks, model.confidence)))
     return found
 
 
-def _made_fair(fit: CrossFit, votes: VoteTable, asked: Mapping[str, Any]) -> _Fold:
-    problem = from_posterior(fit.posterior, votes)
-    return _Fold(fit, fit.posterior.label_codes, solve_problem(problem, **asked).solved.labels)
+def _made(posterior: Posterior, votes: VoteTable, asked: Mapping[str, Any]) -> _Made:
+    return _Made(posterior.label_codes, solve_problem(from_posterior(posterior, votes), **asked).solved.labels)
 
 
 def _found(estimate: AccuracyEstimate | None) -> AccuracyEstimate:

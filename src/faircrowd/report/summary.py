@@ -169,6 +169,8 @@ class Summary:
             said.append(("true gap", f"{gap.estimate:.3f} ({gap.low:.3f} to {gap.high:.3f}) as estimated"))
         if self.estimated_accuracy is not None:
             said.append(("estimated", self._estimated(self.estimated_accuracy)))
+        elif self.estimated_accuracy_before is not None:
+            said.append(("estimated", f"accuracy before fairness {self.estimated_accuracy_before}"))
         if self.believed_accuracy is not None:
             believed = f"{self.believed_accuracy:.1%} accuracy{self._before(believed=True)}"
             said.append(("believed", f"{believed}: the mean posterior probability of the labels"))
@@ -271,7 +273,7 @@ def summarise(
         accuracy_before=None if own is None else share_right(own, truth),
         accuracy_in_sample=in_sample and right is not None,
         truths=None if truth is None or right is None else int(np.count_nonzero(truth != -1)),
-        **estimate_facts(model, estimates),
+        **estimate_facts(model, estimates, is_fair=fair is not None),
         independence=independence_of(model),
         certain_changes=None if fair is None else certain_changes(model, posterior, fair),
         options=options or {},
@@ -281,10 +283,19 @@ def summarise(
     )
 
 
-def estimate_facts(model: Aggregator, estimates: GoldEstimates | None) -> dict[str, Any]:
-    """Return what a summary holds of accuracy as estimated from known labels."""
+def estimate_facts(model: Aggregator, estimates: GoldEstimates | None, *, is_fair: bool) -> dict[str, Any]:
+    """Return what a summary holds of accuracy as estimated from known labels.
+
+    Parameters
+    ----------
+    estimates : GoldEstimates, optional
+        Of fair labels; not known of votes in Spark.
+    is_fair : bool
+        Whether the labels were made fair.
+    """
     if estimates is None:
-        return {"estimated_accuracy": model.accuracy_} if isinstance(model, CalibratedCrowd) else {}
+        name = "estimated_accuracy_before" if is_fair else "estimated_accuracy"
+        return {name: model.accuracy_} if isinstance(model, CalibratedCrowd) else {}
     return {
         "estimated_accuracy": estimates.accuracy,
         "estimated_accuracy_before": estimates.accuracy_before,

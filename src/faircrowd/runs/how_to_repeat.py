@@ -2,9 +2,10 @@
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from faircrowd.aggregate.registry import kind_named
-from faircrowd.runs.options import CALIBRATED, READING, FairOptions, ModelOptions, ReadOptions, RunOptions
+from faircrowd.runs.options import CALIBRATED, NONE, READING, FairOptions, ModelOptions, ReadOptions, RunOptions
 
 __all__ = ["how_to_repeat"]
 
@@ -28,11 +29,13 @@ def how_to_repeat(options: RunOptions, out: str = "reproduced", in_memory: Colle
     >>> how_to_repeat(RunOptions(read, ModelOptions("majority"), FairOptions(0.05)), "again")
     "faircrowd aggregate 'my votes.csv' --group gender --method majority --epsilon 0.05 --out again"
     """
-    chosen = _not_default(options.model)
+    usual = ModelOptions.given(options.model.method).make().get_params()  # what the command line takes by default
+    chosen = _different(options.model, usual)
     is_plain = options.read.format is None and (options.fair is None or isinstance(options.fair.objective, str))
     is_plain = is_plain and not set(in_memory) - {"truth"}
     if options.read.votes is None or not is_plain or not set(chosen) <= set(_ON_COMMAND_LINE):
-        return _in_python(options, chosen, out, in_memory)
+        defaults = ModelOptions(options.model.method).make().get_params()
+        return _in_python(options, _different(options.model, defaults), out, in_memory)
     read = options.read
     given: list[tuple[str, object, object]] = [
         ("tasks", read.tasks, None),
@@ -41,7 +44,11 @@ def how_to_repeat(options: RunOptions, out: str = "reproduced", in_memory: Colle
         ("gold", None if read.calibrate is not None else options.learned, None),
         ("calibrate", read.calibrate, None),
         ("method", options.model.method, None),
-        *((name, chosen[name], None) for name in _ON_COMMAND_LINE if name in chosen),
+        *(
+            (name, "none" if chosen[name] is None else chosen[name], None)
+            for name in _ON_COMMAND_LINE
+            if name in chosen
+        ),
         *((name, getattr(read, name), _default(name)) for name in READING),
     ]
     for part in (options.fair, options.audit):
@@ -74,10 +81,14 @@ def _default(name: str) -> object:
     return ReadOptions.__dataclass_fields__[name].default
 
 
-def _not_default(model: ModelOptions) -> dict[str, object]:
-    """Return the parameters of a model that differ from their defaults."""
-    defaults = ModelOptions(model.method).make().get_params()
-    return {name: value for name, value in model.parameters.items() if not _same(value, defaults.get(name))}
+def _different(model: ModelOptions, usual: Mapping[str, object]) -> dict[str, object]:
+    """Return the parameters of a model that differ from the usual ones."""
+    found = replace(model, calibrated=False).make().get_params()
+    return {name: value for name, value in found.items() if not _same(value, usual.get(name))}
+
+
+def _spelled(value: object) -> object:
+    return NONE if value is None else value
 
 
 def _as_arguments(given: Iterable[tuple[str, object, object]]) -> list[str]:

@@ -19,6 +19,8 @@ __all__ = ["AuditOptions", "EngineOptions", "FairOptions", "ModelOptions", "Read
 
 ENGINES = ("auto", "memory", "stream", "spark")
 DECISIONS = ("deterministic", "randomized")
+NONE = "none"
+"""How the command line says None."""
 CALIBRATED = "calibrated"
 """The name of the aggregator ``CalibratedCrowd``."""
 READING = ("task", "worker", "label", "delimiter", "format", "on_duplicate", "on_missing")
@@ -91,7 +93,7 @@ class ModelOptions:
     def given(
         cls, method: str | None, *, usual: str = "dawid-skene", calibrated: bool = False, **parameters: object
     ) -> "ModelOptions":
-        """Build from arguments, of which None stands for what the registry chooses, or else for the default.
+        """Build from arguments: None stands for what the registry chooses or else for the default, "none" for None.
 
         Parameters
         ----------
@@ -102,7 +104,7 @@ class ModelOptions:
 
         name = method or (CALIBRATED if calibrated else usual)
         chosen = AGGREGATORS[name].chosen if name in AGGREGATORS else {}
-        found = {name: value for name, value in parameters.items() if value is not None}
+        found = {name: None if value == NONE else value for name, value in parameters.items() if value is not None}
         return cls(name, {**chosen, **found}, calibrated and name != CALIBRATED)
 
     @property

@@ -217,7 +217,8 @@ class Run:
 
     def all_notes(self, *more: str) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
-        return [*self.votes.notes(), *self.notes, *more, *self.summary.notes()]
+        gold = self.model.calibration_.notes if isinstance(self.model, CalibratedCrowd) else ()
+        return [*self.votes.notes(), *self.notes, *more, *gold, *self.summary.notes()]
 
     def details(self) -> dict[str, Any]:
         """Return the certificate or the audit, if there is one, as plain values, ready for JSON."""

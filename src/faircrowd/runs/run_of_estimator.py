@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
         notes = check_truth(model.votes_, facts, what, str(given.votes or "the votes"))
         found = truth_codes(model.votes_, facts)[0]
     in_sample = given.true_labels is not None and _same(truth, given.true_labels)
-    memory = _in_memory(given, result.problem.group, model, truth)
+    memory = _in_memory(given, result.problem.group, model, truth, options.model.parameters)
     return Run(options, model, fair, found, in_sample, tuple(notes), memory)
 
 
@@ -112,7 +112,11 @@ def _same(truth: object, gold: object) -> bool:
 
 
 def _in_memory(
-    given: FitInputs, group: NDArray[np.int32], model: Aggregator, truth: ByTask | None
+    given: FitInputs,
+    group: NDArray[np.int32],
+    model: Aggregator,
+    truth: ByTask | None,
+    parameters: Mapping[str, Any],
 ) -> dict[str, dict[str, Any]]:
     """Describe the inputs that were not files: rows, columns, and a SHA-256 of what was read of them."""
     votes, found = votes_in_memory(model.votes_), {}
@@ -142,10 +146,11 @@ def _in_memory(
             "columns": columns,
             "sha256": _hash(vocabularies, [codes]),
         }
-    parameters = {name: value for name, value in model.get_params().items() if not _is_plain(value)}
-    for role, value in {**parameters, **given.more}.items():
-        digest = hashlib.sha256(repr(list(np.asarray(value).ravel())).encode()).hexdigest()
-        found[role] = {"in_memory": True, "rows": int(np.size(value)), "columns": [], "sha256": digest}
+    not_plain = {name: part for name, part in parameters.items() if not _is_plain(part)}
+    for role, part in {**not_plain, **given.more}.items():
+        values: NDArray[Any] = np.asarray(part)
+        digest = hashlib.sha256(repr(list(values.ravel())).encode()).hexdigest()
+        found[role] = {"in_memory": True, "rows": values.size, "columns": [], "sha256": digest}
     return found
 
 

@@ -111,7 +111,8 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
             write_parquet(problem.table(labels), folder.new_folder(SPARK_LABELS))
         table.close()
     written = Written(out, tuple(file for file in _FILES if file in folder.names))
-    return SparkRun(summary, None if fair is None else fair.certificate_, tuple(table.notes()), written)
+    notes = (*table.notes(), *(model.calibration_.notes if isinstance(model, CalibratedCrowd) else ()))
+    return SparkRun(summary, None if fair is None else fair.certificate_, notes, written)
 
 
 def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
@@ -153,7 +154,7 @@ def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) 
         class_shares=dict(zip(names, map(float, shares), strict=True)),
         believed_accuracy=believed,
         believed_accuracy_before=None if options.fair is None else believed_before,
-        **estimate_facts(model, None),
+        **estimate_facts(model, None, is_fair=options.fair is not None),
         independence=independence_of(model),
         options=options.to_dict(),
         version=__version__,

@@ -156,7 +156,9 @@ def gold_pairs(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, Co
     classes = table.classes
     if new:
         classes = encode(as_objects([*classes.to_list(), *new]))[1]
-        found = classes.code_of(truths.values)
+        # Classes that are known already keep their place: among mixed values, the text "2.0" is not the class 2.
+        place_of = classes.code_of(table.classes.values)
+        found = np.where(found >= 0, place_of[found], classes.code_of(truths.values))
     return place, found[codes], classes
 
 

@@ -162,7 +162,18 @@ def test_the_command_writes_the_rule_of_memory(spark: Any, faircrowd: Any, tmp_p
     ours, theirs = (json.loads((folder / "certificate.json").read_text()) for folder in (out, tmp_path / "here"))
     assert ours | {"seconds": 0} == theirs | {"seconds": 0} == summary_printed["certificate"] | {"seconds": 0}
     summary = json.loads((tmp_path / "here" / "summary.json").read_text())
-    for name in ("votes", "tasks", "workers", "agreement", "class_shares", "group_shares", "gap", "gap_between"):
+    same = (
+        "votes",
+        "tasks",
+        "workers",
+        "agreement",
+        "class_shares",
+        "group_shares",
+        "gap",
+        "gap_between",
+        "independence",
+    )
+    for name in same:
         assert summary_printed[name] == summary[name], name
     found = pd.read_parquet(out / "labels.parquet").sort_values("task", ignore_index=True)
     here = read_csv(tmp_path / "here" / "labels.csv").to_pandas()  # older versions of pandas round numbers they read

@@ -1,14 +1,15 @@
 r"""Accuracy estimated from known labels, with an interval: not what a model believes of itself.
 
-The known labels are taken for a random sample of n of the N tasks. A posterior says with which probability
-:math:`f_i` the label of task i is right; on the sample it is known whether it is. Then
+The labels of n of the N tasks are known; these tasks are taken for a random sample. For them it is known whether a
+label is right. For the other tasks, a posterior says with which probability :math:`f_i` it is. Their accuracy is
+estimated by
 
-.. math:: \frac{1}{N} \sum_i f_i + \frac{1}{n} \sum_{i \in \text{sample}} (\text{right}_i - f_i)
+.. math:: \frac{1}{N - n} \sum_{i \text{ not known}} f_i + \frac{1}{n} \sum_{i \text{ known}} (\text{right}_i - f_i)
 
-estimates the accuracy of all labels without bias, *whatever* the posterior is; a good posterior makes the residuals,
-and so the interval, small. It is the difference estimator of survey sampling, called prediction-powered inference
-by Angelopoulos et al. (2023). A posterior that was fitted on the sample must not be corrected by the same labels, so it
-is cross-fitted: the labels of a fold are compared with a posterior that has not seen them.
+without bias, *whatever* the posterior is; a good posterior makes the residuals, and so the interval, small. It is the
+difference estimator of survey sampling, called prediction-powered inference by Angelopoulos et al. (2023). A posterior
+that was fitted on the known labels must not be corrected by the same labels, so it is cross-fitted: the labels of a
+fold are compared with a posterior that has not seen them.
 """
 
 import math
@@ -24,7 +25,7 @@ from faircrowd.aggregate.posterior import Posterior
 from faircrowd.exact.sums import PROBABILITY_UNIT, limbs_to_numbers, to_limbs
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["AccuracyEstimate", "CrossFit", "Part", "difference_estimate", "exact_mean", "part_of"]
+__all__ = ["AccuracyEstimate", "CrossFit", "Part", "difference_estimate", "exact_mean", "found_values", "part_of"]
 
 _PRIOR_VARIANCE_TASKS = 10
 """The variance that the posterior predicts counts as much as that of this many known labels: where few labels are known
@@ -78,11 +79,14 @@ class CrossFit(NamedTuple):
         The tasks whose known labels it has not seen.
     truth : ndarray of int32
         Their known labels.
+    others : ndarray of bool, shape (n_tasks,)
+        The tasks whose label is not known.
     """
 
     posterior: Posterior
     task: NDArray[np.int64]
     truth: Codes
+    others: NDArray[np.bool_]
 
 
 class Part(NamedTuple):
@@ -93,14 +97,25 @@ class Part(NamedTuple):
     residual : ndarray, shape (n,)
         What was found for each known label of the fold, minus what the posterior believes.
     believed : float
-        What the posterior believes on average, over all tasks.
+        What the posterior believes on average, over the tasks whose label is not known.
     variance : float
-        The variance of the residuals that it predicts, over all tasks.
+        The variance of the residuals that it predicts there.
     """
 
     residual: NDArray[np.float64]
     believed: float
     variance: float
+
+
+def found_values(
+    task: NDArray[np.int64], truth: Codes, labels: Codes, instead_of: Codes | None = None
+) -> NDArray[np.float64]:
+    """Return, for tasks whose label is known, 1 where a label is right and 0 where it is wrong.
+
+    With ``instead_of``, how much more often those other labels are right: 1, 0 or -1.
+    """
+    right = (labels[task] == truth).astype(np.float64)
+    return right if instead_of is None else np.asarray((instead_of[task] == truth) - right)
 
 
 def part_of(
@@ -111,7 +126,7 @@ def part_of(
     Parameters
     ----------
     labels : ndarray of int32, shape (n_tasks,)
-        Labels of all tasks: of interest is how many are right.
+        Labels of all tasks, made without the known labels of the fold: of interest is how many are right.
     instead_of : ndarray of int32, optional
         Other labels: of interest is then how many more of these are right (a price).
     members : ndarray of bool, shape (n_tasks,), optional
@@ -119,27 +134,28 @@ def part_of(
     """
     p, every = fold.posterior.values, np.arange(labels.size)
     believed = p[every, labels]
-    found = (labels[fold.task] == fold.truth).astype(np.float64)
     variance = believed * (1 - believed)
     if instead_of is not None:
         other = p[every, instead_of]
         variance = np.where(labels == instead_of, 0.0, believed + other - (believed - other) ** 2)
         believed = other - believed
-        found = (instead_of[fold.task] == fold.truth) - found
-    residual = found - believed[fold.task]
+    residual = found_values(fold.task, fold.truth, labels, instead_of) - believed[fold.task]
+    others = fold.others
     if members is not None:
-        believed, variance, residual = believed[members], variance[members], residual[members[fold.task]]
-    return Part(residual, exact_mean(believed), exact_mean(variance))
+        others, residual = others & members, residual[members[fold.task]]
+    return Part(residual, exact_mean(believed[others]), exact_mean(variance[others]))
 
 
 def difference_estimate(
-    parts: Sequence[Part], n_tasks: int, confidence: float, *, is_share: bool = True
+    parts: Sequence[Part], known: NDArray[np.float64], n_tasks: int, confidence: float, *, is_share: bool = True
 ) -> AccuracyEstimate | None:
     """Return the estimate of all folds; None if no label is known.
 
     Parameters
     ----------
     parts : sequence of Part
+    known : ndarray, shape (n_known,)
+        What is found for the final labels of the tasks whose label is known, see :func:`found_values`.
     n_tasks : int
         Number of tasks that the estimate is about. Where the labels of all are known, the interval has no width.
     is_share : bool
@@ -152,11 +168,12 @@ def difference_estimate(
         return None
     share = [part.residual.size / n for part in parts]
     mean = math.fsum(residual) / n
-    centre = math.fsum(w * part.believed for w, part in zip(share, parts, strict=True)) + mean
+    others = math.fsum(w * part.believed for w, part in zip(share, parts, strict=True)) + mean
+    left = max(1 - n / max(n_tasks, n), 0.0)  # the share of the tasks whose label is not known
+    centre = (1 - left) * math.fsum(known) / n + left * others
     observed = math.fsum((residual - mean) ** 2) / max(n - 1, 1)
     predicted = math.fsum(w * part.variance for w, part in zip(share, parts, strict=True))
-    variance = (n * observed + _PRIOR_VARIANCE_TASKS * predicted) / (n + _PRIOR_VARIANCE_TASKS)
-    variance *= max(1 - n / max(n_tasks, n), 0.0) / n
+    variance = (n * observed + _PRIOR_VARIANCE_TASKS * predicted) / (n + _PRIOR_VARIANCE_TASKS) * left / n
     quantile = float(stdtrit(max(n - 1, 1), 0.5 + confidence / 2))
     if not is_share:
         centre = min(max(centre, -1.0), 1.0)

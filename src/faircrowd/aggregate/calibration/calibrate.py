@@ -20,6 +20,7 @@ from faircrowd.aggregate.calibration.accuracy_estimate import (
     Part,
     difference_estimate,
     exact_mean,
+    found_values,
     part_of,
 )
 from faircrowd.aggregate.calibration.log_pool import (
@@ -84,6 +85,8 @@ class Calibration:
         Mean distance between the confidence of labels and the share that is right (expected calibration error).
     reliability, reliability_before : Reliability
         Confidence against the share of right labels.
+    notes : tuple of str
+        What speaks against trusting the numbers: few known labels, or known labels that are not a random sample.
     """
 
     method: str
@@ -96,13 +99,14 @@ class Calibration:
     calibration_error_before: float
     reliability: Reliability
     reliability_before: Reliability
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
         for name in ("reliability", "reliability_before"):
             found[name] = {part: getattr(found[name], part).tolist() for part in ("confidence", "right", "count")}
-        return found
+        return {**found, "notes": list(self.notes)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +115,8 @@ class _Gold:
 
     logs: Logs  # of the known tasks, by model, task and class, from models that have not seen the task's label
     truth: Codes
-    group: Codes | None
+    group: Codes | None  # where groups have shifts of their own
+    any_group: Codes | None
     task: NDArray[np.int64] | None  # positions among the tasks in memory
     fold: NDArray[np.int64]
     calibrators: list[Calibrator]
@@ -208,7 +213,7 @@ class CalibratedCrowd(Aggregator):
         given = self._read(data, sensitive_features, true_labels)
         if self.by_group and given.groups is None:
             raise InputError("by_group=True needs the group of each task; give sensitive_features=...")
-        _note_strange(given, true_labels)
+        notes = _strange(given, true_labels)
         votes, gold = gold_of(given, true_labels)
         if gold is None:
             raise InputError("CalibratedCrowd learns from known labels; give true_labels=...")
@@ -223,8 +228,10 @@ class CalibratedCrowd(Aggregator):
         self._known = self._learn(votes, gold)
         self._calibrator = self._known.pool
         self._store(votes, self._pooled(votes, self._fits, self._calibrator))
-        if isinstance(votes, VoteTable):
-            self._note_unusual(votes)
+        notes += [*_few(votes, self._known), *(self._unusual(votes) if isinstance(votes, VoteTable) else [])]
+        self._notes = tuple(notes)
+        for note in notes:
+            warn(f"{note[0].upper()}{note[1:]}.", DataWarning)
         return self
 
     @property
@@ -253,17 +260,19 @@ class CalibratedCrowd(Aggregator):
             calibration_error_before=curves[1].error,
             reliability=curves[0],
             reliability_before=curves[1],
+            notes=self._notes,
         )
 
     @cached_property
     def accuracy_(self) -> AccuracyEstimate:
         """The accuracy of ``labels_`` over all tasks, as estimated from the known labels."""
-        votes = self.votes_
-        if isinstance(votes, VoteTable):
+        gold, votes = self._gold(), self.votes_
+        if gold.task is not None:
             parts = [part_of(fold, fold.posterior.label_codes) for fold in self.cross_fits()]
+            known = found_values(gold.task, gold.truth, self.posterior_.in_memory().label_codes)
         else:
-            parts = self._spark_parts()
-        found = difference_estimate(parts, votes.n_tasks, self.confidence)
+            parts, known = self._spark_parts(), (self._labels_at_gold(gold.pool) == gold.truth).astype(np.float64)
+        found = difference_estimate(parts, known, votes.n_tasks, self.confidence)
         assert found is not None  # noqa: S101 - fit raises where no label is known
         return found
 
@@ -275,6 +284,8 @@ class CalibratedCrowd(Aggregator):
         gold, votes = self._gold(), self.votes_
         if gold.task is None or not isinstance(votes, VoteTable):
             raise OptionError("Posteriors of all tasks by fold are computed in memory, and these votes are in Spark.")
+        others = np.ones(votes.n_tasks, dtype=bool)
+        others[gold.task] = False
         for number, calibrator in enumerate(gold.calibrators):
             here = gold.fold == number
             fits = self._fits
@@ -283,7 +294,7 @@ class CalibratedCrowd(Aggregator):
                 rest[gold.task[~here]] = gold.truth[~here]
                 fits = self._without(votes, rest)
             posterior = self._pooled(votes, fits, calibrator).in_memory()
-            yield CrossFit(posterior, gold.task[here], gold.truth[here])
+            yield CrossFit(posterior, gold.task[here], gold.truth[here], others)
 
     # How members are fitted and scored
 
@@ -323,8 +334,7 @@ class CalibratedCrowd(Aggregator):
             logs = np.ascontiguousarray(by_model.reshape(truth.size, len(self._fits), -1).transpose(1, 0, 2))
         if truth.size == 0:
             raise InputError("No task of the votes has a known label; CalibratedCrowd learns from such tasks.")
-        _note_few(votes, truth, group)
-        group = group if self.by_group else None
+        of_gold, group = group, group if self.by_group else None
         n_folds = min(self.n_folds, truth.size)
         steady = [i for i, member in enumerate(self.estimators_) if not _learns(member)]
         fold = np.empty(truth.size, dtype=np.int64)
@@ -342,7 +352,7 @@ class CalibratedCrowd(Aggregator):
 
         every = np.ones(truth.size, dtype=bool)
         calibrators = [learned(fold != number if n_folds > 1 else every) for number in range(n_folds)]
-        return _Gold(logs, truth, group, task, fold, calibrators, learned(every))
+        return _Gold(logs, truth, group, of_gold, task, fold, calibrators, learned(every))
 
     def _logs_at(self, votes: VoteTable, fits: Sequence[TaskPosterior], task: NDArray[np.int64]) -> Logs:
         parts = []
@@ -387,52 +397,54 @@ class CalibratedCrowd(Aggregator):
         gold, votes = self._gold(), self.votes_
         engine = engine_of(votes, by_group=self._needs_groups)
         (sums,) = engine.reduce(believed_sums, self._steps(self._fits), tuple(gold.calibrators))
-        parts = []
+        parts, n_others = [], max(votes.n_tasks - gold.truth.size, 1)
         for number, (calibrator, limbs) in enumerate(zip(gold.calibrators, sums, strict=True)):
+            top = probabilities(pool(list(gold.logs), calibrator, gold.group), True).max(axis=1)
+            known = [math.fsum(top), math.fsum(top * (1 - top))]
+            believed, variance = (limbs_to_numbers(limbs) - known) / n_others
             here = gold.fold == number
-            group = None if gold.group is None else gold.group[here]
-            p = probabilities(pool(list(gold.logs[:, here]), calibrator, group), True)
-            right = choose(p, self.ties) == gold.truth[here]
-            believed, variance = limbs_to_numbers(limbs) / votes.n_tasks
-            parts.append(Part(right - p.max(axis=1), float(believed), float(variance)))
+            right = (self._labels_at_gold(calibrator) == gold.truth)[here]
+            parts.append(Part(right - top[here], float(believed), float(variance)))
         return parts
+
+    def _labels_at_gold(self, calibrator: Calibrator) -> Codes:
+        gold = self._gold()
+        return choose(pool(list(gold.logs), calibrator, gold.group), self.ties)
 
     def _gold(self) -> _Gold:
         self.posterior_  # noqa: B018 - raises without a fit
         return self._known
 
-    def _note_unusual(self, votes: VoteTable) -> None:
-        """Warn if the known labels do not look like those of a random sample of the tasks."""
-        task = self._known.task
+    def _unusual(self, votes: VoteTable) -> list[str]:
+        """Return how the known labels differ from those of a random sample of the tasks."""
+        task, found = self._known.task, list[str]()
         assert task is not None  # noqa: S101 - the votes are in memory
         n, n_tasks = task.size, votes.n_tasks
         left = 1 - n / n_tasks
         if left <= 0 or n < 2:
-            return
+            return found
         confidence = self.posterior_.in_memory().values.max(axis=1)
         mean, there = exact_mean(confidence), exact_mean(confidence[task])
         spread = exact_mean((confidence - mean) ** 2)
         if spread > 0 and 2 * ndtr(-abs(there - mean) / (spread * left / n) ** 0.5) < _UNUSUAL:
-            easier = "easier" if there > mean else "harder"
-            warn(
-                f"The tasks with known labels are {easier} than the others (the votes give a confidence of {there:.1%} "
-                f"against {mean:.1%}), so they do not look like a random sample. Weights, and above all the estimated "
-                "accuracy, assume one.",
-                DataWarning,
+            found.append(
+                f"the tasks with known labels are {'easier' if there > mean else 'harder'} than the others (a "
+                f"confidence of {there:.1%} against {mean:.1%}), so they do not look like a random sample, which the "
+                "estimated accuracy assumes"
             )
         if votes.groups is None or votes.group is None or len(votes.groups) < 2:
-            return
+            return found
         size = np.bincount(votes.group, minlength=len(votes.groups))
         known = np.bincount(votes.group[task], minlength=size.size)
         expected = size * (n / n_tasks)
         if chdtrc(size.size - 1, float(((known - expected) ** 2 / expected).sum()) / left) < _UNUSUAL:
             a = int(np.argmax(np.abs(known - expected) / np.sqrt(expected)))
-            warn(
-                f"Of the known labels {known[a] / n:.1%} are of group {votes.groups.names[a]!r}, of all tasks "
-                f"{size[a] / n_tasks:.1%}: they do not look like a random sample. The estimated accuracy assumes one; "
-                "estimates by group are not affected.",
-                DataWarning,
+            found.append(
+                f"of the known labels {known[a] / n:.1%} are of group {votes.groups.names[a]!r}, of all tasks "
+                f"{size[a] / n_tasks:.1%}, so they do not look like a random sample, which the estimated accuracy "
+                "assumes; estimates by group are not affected"
             )
+        return found
 
     def _state(self) -> State:
         calibrator = self._calibrator
@@ -482,39 +494,33 @@ def _reliability(p: NDArray[np.float64], truth: Codes, ties: str) -> Reliability
     return reliability(p[np.arange(truth.size), labels], labels == truth)
 
 
-def _note_strange(votes: Votes, true_labels: ByTask) -> None:
-    """Warn of known labels that nobody voted for, and of those of tasks without votes."""
+def _strange(votes: Votes, true_labels: ByTask) -> list[str]:
+    """Return which known labels nobody voted for, and how many are of tasks without votes."""
     if not isinstance(votes, VoteTable) or true_labels is None:
-        return
-    _, strange = truth_codes(votes, true_labels)
+        return []
+    found, (_, strange) = list[str](), truth_codes(votes, true_labels)
     if strange:
-        warn(
-            f"Some known labels are labels that nobody voted for: {few(strange)}. The votes cannot find them, so such "
-            "tasks count as wrong.",
-            DataWarning,
+        found.append(
+            f"some known labels are labels that nobody voted for: {few(strange)}; the votes cannot find them, so such "
+            "tasks count as wrong"
         )
     key, (column, *_) = find_facts(true_labels, None, None, None)
     lost = int(np.count_nonzero((votes.tasks.code_of(key) < 0) & (encode(column)[0] >= 0)))
-    if lost:
-        warn(f"{lost:,} known labels are of tasks without votes, and are not used.", DataWarning)
+    return [*found, f"{lost:,} known labels are of tasks without votes, and are not used"] if lost else found
 
 
-def _note_few(votes: Votes, truth: Codes, group: Codes | None) -> None:
-    """Warn if the known labels are few, or all of one class or group."""
-    n = truth.size
+def _few(votes: Votes, gold: _Gold) -> list[str]:
+    """Return whether the known labels are few, or all of one class or group."""
+    found, n = list[str](), gold.truth.size
     if n < _FEW_LABELS:
-        warn(
-            f"Only {n} known label{'s' * (n != 1)}: the weights hardly move from what is usual, and the interval of "
-            f"the accuracy is wide. Get {_FEW_LABELS} or more, at best 50 to 100.",
-            DataWarning,
+        found.append(
+            f"only {n} known label{'s' * (n != 1)}: the weights hardly move from what is usual, and the interval of "
+            f"the accuracy is wide; get {_FEW_LABELS} or more, at best 50 to 100"
         )
-    if votes.n_classes > 1 and np.unique(truth).size == 1:
-        warn(
-            f"All known labels are {votes.classes.names[truth[0]]!r}; they say little about the other classes.",
-            DataWarning,
-        )
-    if group is not None and votes.groups is not None and len(votes.groups) > 1 and np.unique(group).size == 1:
-        warn(
-            f"All known labels are of group {votes.groups.names[group[0]]!r}; they say nothing about the other groups.",
-            DataWarning,
-        )
+    if votes.n_classes > 1 and np.unique(gold.truth).size == 1:
+        name = votes.classes.names[gold.truth[0]]
+        found.append(f"all known labels are {name!r}; they say little about the other classes")
+    group, groups = gold.any_group, votes.groups
+    if group is not None and groups is not None and len(groups) > 1 and np.unique(group).size == 1:
+        found.append(f"all known labels are of group {groups.names[group[0]]!r}; they say nothing about other groups")
+    return found
