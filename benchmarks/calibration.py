@@ -1,6 +1,6 @@
 """Measure on real crowds with known truth whether probabilities come true, with and without known labels.
 
-``python benchmarks/calibration.py FOLDER`` prints one table. FOLDER has the folders ``accuracy/*``,
+``python benchmarks/calibration.py FOLDER`` prints tables of means over crowds. FOLDER has the folders ``accuracy/*``,
 ``tweets-hate-3class``, ``politifact-6class``, ``faces-4class``, ``crowd-judgement`` and ``jigsaw-toxicity``. Votes on
 tasks without truth are left out, so that known labels are a random sample of all tasks. In each draw some labels are
 known, of a random sample of the tasks. Labels are scored on the *other* tasks; estimates of accuracy and price, with
@@ -21,8 +21,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import faircrowd as fc
-from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
-from faircrowd.aggregate.reliability import calibration_error
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.reliability import calibration_error
 from faircrowd.datasets import load_crowd_judgement, load_jigsaw_toxicity, load_tables
 from faircrowd.votes import VoteTable
 from measure_fit import crowd as simulated
@@ -38,6 +38,15 @@ SINGLE = {
 SHOWN = ("majority", "DawidSkene", 'DawidSkene(pooling="learned")')
 BEST, CALIBRATED, BY_GROUP = "best single by known labels", "CalibratedCrowd", "CalibratedCrowd(by_group=True)"
 EPSILON = 0.05
+F1_SHARE = 0.4
+F1_MODELS = {
+    "majority": (fc.MajorityVote(), False),
+    "DawidSkene": (fc.DawidSkene(), False),
+    'DawidSkene(pooling="learned")': (fc.DawidSkene(pooling="learned"), False),
+    "BayesVote": (fc.BayesVote(), True),
+    "CalibratedCrowd": (fc.CalibratedCrowd(), True),
+    "CalibratedCrowd(BayesVote())": (fc.CalibratedCrowd(fc.BayesVote()), True),
+}
 COLUMNS = {
     "accuracy": "accuracy",
     "off": "believed, off by",
@@ -150,18 +159,85 @@ def fair_scores(data: Data, known: NDArray[np.bool_], made: fc.FairCrowd, right:
     return row
 
 
-def pooled_time(votes: int = 1_000_000, rounds: int = 20, repeat: int = 3) -> tuple[float, float]:
-    """Return the seconds of Dawid-Skene, plain and pooled, on the same simulated votes."""
+def pooled_time(votes: int = 1_000_000, rounds: int = 20, repeat: int = 7) -> tuple[float, float]:
+    """Return the least seconds of Dawid-Skene, plain and pooled, in turn on the same simulated votes."""
     frame = simulated(votes, 2, "numbers")
-    seconds = []
-    for pooling in (None, "learned"):
-        taken = []
-        for _ in range(repeat + 1):  # the first one loads compiled code
+    seconds: dict[str | None, list[float]] = {None: [], "learned": []}
+    for _ in range(repeat + 1):
+        for pooling, taken in seconds.items():
             start = time.perf_counter()
             fc.DawidSkene(n_iter=rounds, tol=-1.0, pooling=pooling).fit_predict(frame)
             taken.append(time.perf_counter() - start)
-        seconds.append(min(taken[1:]))
-    return seconds[0], seconds[1]
+    plain, pooled = (min(taken[1:]) for taken in seconds.values())  # the first one loads compiled code
+    return plain, pooled
+
+
+def measure_f1(data: Data, n_draws: int) -> dict[str, NDArray[np.float64]]:
+    """Return F1 of fair labels by aggregator, of labels that maximise accuracy and of those that maximise F1."""
+    truth = np.asarray(data.truth) == data.votes.classes.to_list()[1]
+    found = defaultdict(list)
+    for draw in range(n_draws):
+        known = np.zeros(truth.size, dtype=bool)
+        known[np.random.default_rng(draw).permutation(truth.size)[: int(F1_SHARE * truth.size)]] = True
+        for name, (model, learns) in F1_MODELS.items():
+            gold = [data.truth[known]] if learns else []
+            row = []
+            for objective in ("accuracy", "f1"):
+                fair = fc.FairCrowd(model, epsilon=EPSILON, objective=objective).fit(data.votes, *gold)
+                labels = (np.asarray(fair.labels_) == data.votes.classes.to_list()[1])[~known]
+                row.append(2 * (labels & truth[~known]).sum() / (labels.sum() + truth[~known].sum()))
+            found[name].append(row)
+    return {name: np.mean(rows, axis=0) for name, rows in found.items()}
+
+
+def draw_picture(folder: Path, picture: Path, n_known: int = 100) -> None:
+    """Draw confidence against the share of right labels: ten bins of confidence, all crowds with equal weight."""
+    from faircrowd.report.charts import images
+
+    sums: dict[str, NDArray[np.float64]] = defaultdict(lambda: np.zeros((3, 10)))
+    for data in crowds(folder):
+        if data.votes.n_tasks < 2 * n_known:
+            continue
+        known = np.zeros(data.votes.n_tasks, dtype=bool)
+        known[np.random.default_rng(0).permutation(known.size)[:n_known]] = True
+        models = {"Dawid-Skene": fc.DawidSkene().fit(data.votes), "majority": fc.MajorityVote().fit(data.votes)}
+        models[f"calibrated, {n_known} known labels"] = fc.CalibratedCrowd().fit(data.votes, data.truth[known])
+        for name, model in models.items():
+            p = np.asarray(model.probas_)[~known]
+            confidence, right = p.max(axis=1), p.argmax(axis=1) == data.codes[~known]
+            place = np.minimum((confidence * 10).astype(int), 9)
+            for row, values in enumerate((np.ones(place.size), confidence, right)):
+                sums[name][row] += np.bincount(place, values, minlength=10) / place.size
+    rows = [
+        {"labels from": name, "confidence": of[1, i] / of[0, i], "right": of[2, i] / of[0, i], "share": of[0, i]}
+        for name, of in sums.items()
+        for i in np.flatnonzero(of[0] > 0.02)
+    ]
+    axis = {"type": "quantitative", "scale": {"domain": [0.2, 1]}, "axis": {"format": "%"}}
+    colour = {"field": "labels from", "sort": list(sums), "scale": {"range": ["#d55e00", "#8a8a8a", "#0072b2"]}}
+    diagonal = {
+        "data": {"values": [{"at": 0.2}, {"at": 1}]},
+        "mark": {"type": "line", "color": "#bbbbbb", "strokeDash": [4, 4]},
+        "encoding": {"x": {"field": "at", **axis}, "y": {"field": "at", **axis}},
+    }
+    curves = {
+        "data": {"values": rows},
+        "mark": {"type": "line", "point": True, "strokeWidth": 2.5},
+        "encoding": {
+            "x": {"field": "confidence", "title": "confidence of labels", **axis},
+            "y": {"field": "right", "title": "labels that are right", **axis},
+            "color": colour,
+        },
+    }
+    chart = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "title": "Does confidence come true? Means of twelve real crowds",
+        "width": 360,
+        "height": 300,
+        "background": "white",
+        "layer": [diagonal, curves],
+    }
+    picture.write_bytes(images("picture", chart)[f"picture{picture.suffix}"])
 
 
 def show(title: str, rows: dict[tuple[int, str], dict[str, Row]], columns: list[str]) -> None:
@@ -177,16 +253,8 @@ def show(title: str, rows: dict[tuple[int, str], dict[str, Row]], columns: list[
         print(f"| {n} | {len(by_crowd)} | {name} | " + " | ".join(means) + " |", flush=True)
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("folder", type=Path, help="folder with the crowds")
-    options.add_argument("--draws", type=int, default=20)
-    options.add_argument("--known", type=int, nargs="+", default=[25, 50, 100, 200], help="numbers of known labels")
-    options.add_argument("--crowds", nargs="+", help="only these crowds")
-    options.add_argument("--each", action="store_true", help="one table per crowd, too")
-    options.add_argument("--no-fair", action="store_true", help="leave out what is measured of fair labels")
-    given = options.parse_args()
-    warnings.simplefilter("ignore")
+def show_means(given: argparse.Namespace) -> None:
+    """Measure and print labels, estimates and fair labels."""
     rows: dict[tuple[int, str], dict[str, Row]] = defaultdict(dict)
     grouped: dict[tuple[int, str], dict[str, Row]] = defaultdict(dict)
     label_columns, fair_columns = list(COLUMNS)[:6], ["accuracy", "ece", "loss", *list(COLUMNS)[6:]]
@@ -194,29 +262,52 @@ def main() -> None:
         if given.crowds and data.name not in given.crowds:
             continue
         found: dict[tuple[int, str], list[Row]] = defaultdict(list)
-        for n, name, row in measure(data, given.known, given.draws, not given.no_fair):
+        for n, name, row in measure(data, given.known, given.draws, "fair" in given.only):
             found[n, name].append(row)
         own: dict[tuple[int, str], dict[str, Row]] = {}
         for key, draws in found.items():
-            mean = {column: float(np.mean([row[column] for row in draws])) for column in draws[0]}
-            own[key] = {data.name: mean}
+            own[key] = {data.name: {column: float(np.mean([row[column] for row in draws])) for column in draws[0]}}
             if key[1] != BY_GROUP:
                 rows[key] |= own[key]
             if data.votes.groups is not None and key[1] != BEST:
                 grouped[key] |= own[key]
         if given.each and own:
-            show(f"{data.name}, {data.votes.n_tasks:,} tasks", own, list(COLUMNS) if "fair" in mean else label_columns)
+            has_groups = "fair" in given.only and data.votes.groups is not None
+            show(f"{data.name}, {data.votes.n_tasks:,} tasks", own, list(COLUMNS) if has_groups else label_columns)
     show(f"means over crowds of means over {given.draws} draws", dict(sorted(rows.items(), key=_size)), label_columns)
-    if not given.no_fair:
+    if "fair" in given.only:
         show(f"crowds with groups, epsilon {EPSILON}", dict(sorted(grouped.items(), key=_size)), fair_columns)
-    plain, pooled = pooled_time()
-    print(
-        f"\nDawid-Skene, 20 rounds, 1,000,000 votes: {plain:.2f} s; pooled {pooled:.2f} s, {pooled / plain:.2f} of it"
-    )
 
 
 def _size(item: tuple[tuple[int, str], object]) -> int:
     return item[0][0]
+
+
+def main() -> None:
+    parts = ("labels", "fair", "f1", "time")
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("folder", type=Path, help="folder with the crowds")
+    options.add_argument("--draws", type=int, default=20)
+    options.add_argument("--known", type=int, nargs="+", default=[25, 50, 100, 200], help="numbers of known labels")
+    options.add_argument("--crowds", nargs="+", help="only these crowds")
+    options.add_argument("--each", action="store_true", help="one table per crowd, too")
+    options.add_argument("--only", nargs="+", choices=parts, default=parts, help="what is measured")
+    options.add_argument("--picture", type=Path, help="draw confidence against the share of right labels, too")
+    given = options.parse_args()
+    warnings.simplefilter("ignore")
+    if {"labels", "fair"} & set(given.only):
+        show_means(given)
+    if "f1" in given.only:
+        print(f"\nF1 of fair labels, epsilon {EPSILON}, {F1_SHARE:.0%} of labels known: most accurate, best F1\n")
+        for data in crowds(given.folder):
+            if data.votes.groups is not None and data.votes.n_classes == 2:
+                for name, (accurate, best) in measure_f1(data, given.draws).items():
+                    print(f"| {data.name} | {name} | {accurate:.3f} | {best:.3f} |", flush=True)
+    if "time" in given.only:
+        plain, pooled = pooled_time()
+        print(f"\nDawid-Skene, 20 rounds, 1M votes: {plain:.2f} s; pooled {pooled:.2f} s, {pooled / plain:.2f} of it")
+    if given.picture is not None:
+        draw_picture(given.folder, given.picture)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from faircrowd import CalibratedCrowd, DawidSkene, FairCrowd, read_votes
-from faircrowd.aggregate.accuracy_estimate import AccuracyEstimate
-from faircrowd.aggregate.reliability import calibration_error
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.aggregate.calibration.reliability import calibration_error
 from faircrowd.datasets import load_crowd_judgement, load_tables
 from faircrowd.votes import VoteTable
 
@@ -23,10 +23,13 @@ CROWDS = ("accuracy/MS", "accuracy/dog", "accuracy/rte", "faces-4class")
 SEEDS = range(5)
 N_KNOWN = 100
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::faircrowd.errors.ConvergenceWarning",
-    "ignore::faircrowd.errors.DataWarning",  # one of a hundred random samples looks unusual
-)
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.filterwarnings(
+        "ignore::faircrowd.errors.ConvergenceWarning",
+        "ignore::faircrowd.errors.DataWarning",  # one of a hundred random samples looks unusual
+    ),
+]
 
 
 class Draw(NamedTuple):

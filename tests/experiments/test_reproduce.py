@@ -13,7 +13,7 @@ from faircrowd.errors import OptionError
 from faircrowd.experiments import EXPERIMENTS, reproduce
 from faircrowd.experiments.comparison import COLUMNS, Unit, comparison_rows
 from faircrowd.experiments.convergence_experiment import CROWDS, Panel, convergence_rows, exact_gap
-from faircrowd.experiments.experiment_data import load_material, resample
+from faircrowd.experiments.experiment_data import beliefs, load_material, resample
 from faircrowd.experiments.runner import Cells
 
 Run = Callable[..., tuple[int, str, str]]
@@ -51,6 +51,19 @@ def test_rows_agree_with_the_figures_of_the_authors_code(data_folder: Path) -> N
     for row in rows:
         if row["epsilon"] is not None:
             assert row["gap"] <= row["epsilon"] + 1e-12
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("aggregator", ["bayes", "calibrated"])
+def test_the_honest_protocol_does_not_see_the_truth_of_test_tasks(aggregator: str, data_folder: Path) -> None:
+    material = load_material("crowd-judgement", str(data_folder))
+    test, others = resample(material, 0)
+    turned = material.truth.copy()
+    turned[test] = 1 - turned[test]
+    found, again = (
+        beliefs(material._replace(truth=truth), "honest", aggregator, others) for truth in (material.truth, turned)
+    )
+    np.testing.assert_array_equal(found.values, again.values)
 
 
 @pytest.mark.real
@@ -111,6 +124,7 @@ def test_reproduce_writes_and_resumes(tmp_path: Path, data_folder: Path, faircro
     assert tuple(rows[0]) == COLUMNS
     assert {row["fairness"] for row in rows} == {"none", "faircrowd", "post_td", "smoothed", "fair_td"}
     assert {row["protocol"] for row in rows} == {"paper", "honest"}
+    assert {row["protocol"] for row in rows if row["aggregator"] == "calibrated"} == {"honest"}
     for suffix in ("md", "png", "svg"):
         assert (tmp_path / f"crowd-judgement.{suffix}").stat().st_size > 500
     with (tmp_path / "extra.csv").open() as file:

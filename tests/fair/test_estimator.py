@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from faircrowd import DawidSkene, FairCrowd, MajorityVote, make_fair, read_votes, simulate_crowd
+from faircrowd import CalibratedCrowd, DawidSkene, FairCrowd, MajorityVote, make_fair, read_votes, simulate_crowd
 from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import from_posterior
@@ -213,3 +213,15 @@ def test_too_few_tasks_for_a_promise_warn() -> None:
     assert enough.certificate.epsilon == enough.rule.epsilon == pytest.approx(0.9 - enough.margin.margin)
     equal = np.full(60, 2.0)  # weights that are all the same are none
     assert make_fair(SHARES, GROUPS, epsilon=0.9, confidence=0.6, sample_weight=equal).margin == enough.margin
+
+
+def test_f1_of_a_posterior_that_is_not_calibrated_is_warned_of() -> None:
+    settings: dict[str, Any] = {"epsilon": 0.1, "objective": "f1"}
+    with pytest.warns(DataWarning) as found:
+        FairCrowd(MajorityVote(), **settings).fit(CROWD.votes, sensitive_features=GROUPS)
+    assert [str(one.message).partition(",")[0] for one in found] == ["objective='f1' takes probabilities at their word"]
+    assert "those of MajorityVote are not calibrated" in str(found[0].message)
+    known = CROWD.truth.iloc[:40]
+    FairCrowd(CalibratedCrowd(), **settings).fit(CROWD.votes, known, sensitive_features=GROUPS)
+    FairCrowd(**settings).fit(SHARES, sensitive_features=GROUPS)
+    FairCrowd(MajorityVote(), epsilon=0.1).fit(CROWD.votes, sensitive_features=GROUPS)

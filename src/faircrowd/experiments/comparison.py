@@ -1,4 +1,4 @@
-"""F1, accuracy and gap against epsilon: three aggregators, with and without fairness, on resamples."""
+"""F1, accuracy and gap against epsilon: several aggregators, with and without fairness, on resamples."""
 
 import time
 import warnings
@@ -84,7 +84,7 @@ def _compared(
 ) -> Iterator[dict[str, Any]]:
     group, evidence = material.votes.group[test], material.votes.votes_per_task[test]  # type: ignore[index]
     printed = "published" if unit.protocol == "paper" else "printed"
-    for aggregator in AGGREGATORS:
+    for aggregator in AGGREGATORS[unit.protocol]:
         known = beliefs(material, unit.protocol, aggregator, others)
         here = Beliefs(known.values[test], None if known.logs is None else known.logs[test])
         row = {"dataset": unit.dataset, "protocol": unit.protocol, "aggregator": aggregator, "seed": unit.seed}

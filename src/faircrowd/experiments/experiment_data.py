@@ -3,7 +3,7 @@
 **paper**: what the authors' published scripts do. Bayes counts confusion matrices on *all* tasks, test tasks included,
 and its log-probabilities are divided by ten; Dawid-Skene has one class prior for both groups.
 **honest**: Bayes counts on the 40% of tasks that are not test tasks, log-probabilities are not divided, and Dawid-Skene
-has one prior per group.
+has one prior per group. ``CalibratedCrowd``, which is not in the paper, learns from the same 40%.
 """
 
 from functools import lru_cache
@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.aggregate import BayesVote, DawidSkene, MajorityVote
-from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate import BayesVote, CalibratedCrowd, DawidSkene, MajorityVote
 from faircrowd.datasets import (
     Crowd,
     load_crowd_judgement,
@@ -28,8 +27,12 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["AGGREGATORS", "PROTOCOLS", "Beliefs", "Material", "beliefs", "load_material", "resample"]
 
-AGGREGATORS = ("majority", "bayes", "dawid-skene")
 PROTOCOLS = ("paper", "honest")
+AGGREGATORS = {
+    "paper": ("majority", "bayes", "dawid-skene"),
+    "honest": ("majority", "bayes", "dawid-skene", "calibrated"),
+}
+"""The aggregators of each protocol."""
 
 _LOG_DIVISOR = 10.0
 _TRAIN_SHARE = 0.4
@@ -84,12 +87,12 @@ def resample(material: Material, seed: int) -> tuple[NDArray[np.int64], NDArray[
 def beliefs(material: Material, protocol: str, aggregator: str, others: NDArray[np.int64]) -> Beliefs:
     """Return the posterior of every task under a protocol; "honest" uses the truth of ``others`` only."""
     votes = material.votes
-    if aggregator == "bayes":
+    if aggregator in ("bayes", "calibrated"):
         gold = np.arange(votes.n_tasks) if protocol == "paper" else others
         known = gold[material.truth[gold] >= 0]
         tasks, labels = votes.tasks.some(known), votes.classes.some(material.truth[known])
-        model: Aggregator = BayesVote().fit(votes, dict(zip(tasks, labels, strict=True)))
-        logs = model.posterior_.in_memory().log_values
+        model = BayesVote() if aggregator == "bayes" else CalibratedCrowd(by_group=True)
+        logs = model.fit(votes, dict(zip(tasks, labels, strict=True))).posterior_.in_memory().log_values
         if protocol == "paper":
             logs = logs / _LOG_DIVISOR
             logs = logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)

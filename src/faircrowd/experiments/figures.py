@@ -5,6 +5,7 @@ from statistics import mean, pstdev
 from typing import Any
 
 from faircrowd.experiments.convergence_experiment import CROWDS
+from faircrowd.experiments.experiment_data import AGGREGATORS
 from faircrowd.report.charts import COLOURS
 
 __all__ = ["comparison_chart", "convergence_chart", "extra_chart"]
@@ -22,7 +23,7 @@ def comparison_chart(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any
         spread = pstdev(row["f1"] for row in own)
         centre = mean(row["f1"] for row in own)
         method = {"faircrowd": f"FairCrowd ({objective})", "post_td": "Post_TD", "smoothed": "Algorithm 1"}
-        panels = ("majority", "bayes", "dawid-skene") if fairness == "fair_td" else (aggregator,)
+        panels = AGGREGATORS[protocol] if fairness == "fair_td" else (aggregator,)
         points += [
             {
                 "protocol": protocol,
@@ -71,7 +72,7 @@ def comparison_chart(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any
         "data": {"values": points},
         "facet": {
             "row": {"field": "protocol", "type": "nominal", "sort": ["paper", "honest"]},
-            "column": {"field": "aggregator", "type": "nominal", "sort": ["majority", "bayes", "dawid-skene"]},
+            "column": {"field": "aggregator", "type": "nominal", "sort": list(AGGREGATORS["honest"])},
         },
         "spec": {"width": 230, "height": 190, "layer": layers},
         "resolve": {"scale": {"x": "shared", "y": "shared"}},

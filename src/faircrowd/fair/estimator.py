@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+from faircrowd._checks import warn
 from faircrowd._params import Parameters
 from faircrowd._types import ByTask, PathOrText, TableLike
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.engines import in_spark
-from faircrowd.errors import NotFittedError
+from faircrowd.errors import DataWarning, NotFittedError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.known_labels import GoldEstimates, estimates_of
@@ -61,7 +62,8 @@ class FairCrowd(Parameters):
     epsilon : float
         The largest gap allowed: over classes, the largest difference between two groups' rates.
     objective : {"accuracy", "f1"} or array-like
-        As in :func:`faircrowd.make_fair`.
+        As in :func:`faircrowd.make_fair`. For "f1" the posterior should be calibrated, as that of
+        :class:`faircrowd.CalibratedCrowd` is.
     decision : {"deterministic", "randomized"}
     random_state : int
     strict : bool
@@ -87,6 +89,11 @@ class FairCrowd(Parameters):
         aggregator's own, and what fairness costs, as estimated from the known labels; otherwise None.
     gold_estimates_ : GoldEstimates or None
         These, the same by group, and the gap of the true labels.
+
+    Warns
+    -----
+    DataWarning
+        If F1 is to be maximised under the posterior of an aggregator that is not a ``CalibratedCrowd``.
 
     Examples
     --------
@@ -148,6 +155,7 @@ class FairCrowd(Parameters):
             **kwargs,
         )
         self._result = solve_problem(problem, **self._asked)
+        self._note_f1()
         gold = known_labels(self.estimator_, args, kwargs)
         more = _other_arguments(args if gold is None else args[1:], kwargs)
         self._inputs = _inputs(data, tasks, sensitive_features, gold, given, more)
@@ -258,6 +266,18 @@ class FairCrowd(Parameters):
         """What ``fit`` was given."""
         self.result_  # noqa: B018 - raises before fit
         return FitInputs() if self._inputs is None else self._inputs
+
+    def _note_f1(self) -> None:
+        """Warn if F1 is maximised under a posterior that is not calibrated."""
+        if self.result_.certificate.objective != "f1" or self.estimator_ is None:
+            return
+        if not isinstance(self.estimator_, CalibratedCrowd):
+            warn(
+                f"objective='f1' takes probabilities at their word, and those of {type(self.estimator_).__name__} are "
+                "not calibrated, so the real F1 may be far below the believed one. Calibrate them on known labels: "
+                "CalibratedCrowd, or calibrate=...",
+                DataWarning,
+            )
 
     @property
     def _asked(self) -> dict[str, Any]:

@@ -60,6 +60,7 @@ KINDS = {
 QUICK = ("two", "tied", "gains")
 
 
+@pytest.mark.filterwarnings("ignore:objective='f1' takes:faircrowd.errors.DataWarning")
 @pytest.mark.parametrize("kind", KINDS if os.environ.get("FAIRCROWD_SLOW") else QUICK)
 def test_fair_labels_rule_and_certificate_are_those_of_memory(spark: Any, kind: str) -> None:
     classes, groups, model, settings = KINDS[kind]
