@@ -448,15 +448,19 @@ class CalibratedCrowd(Aggregator):
             )
         if votes.groups is None or votes.group is None or len(votes.groups) < 2:
             return found
-        size = np.bincount(votes.group, minlength=len(votes.groups))
-        known = np.bincount(votes.group[task], minlength=size.size)
+        size, known = (np.bincount(codes, minlength=len(votes.groups)) for codes in (votes.group, votes.group[task]))
+        names = [f"of group {name!r}" for name in votes.groups.names]
+        small = size * n < n_tasks  # less than one known label to be expected: too little for the test, so taken as one
+        if small.any():
+            size, known = (np.append(counts[~small], counts[small].sum()) for counts in (size, known))
+            names = [*(name for name, is_small in zip(names, small, strict=True) if not is_small), "of small groups"]
         expected = size * (n / n_tasks)
         if chdtrc(size.size - 1, float(((known - expected) ** 2 / expected).sum()) / left) < _UNUSUAL:
             a = int(np.argmax(np.abs(known - expected) / np.sqrt(expected)))
             found.append(
-                f"of the known labels {known[a] / n:.1%} are of group {votes.groups.names[a]!r}, of all tasks "
-                f"{size[a] / n_tasks:.1%}, so they do not look like a random sample, which the estimated accuracy "
-                "assumes; estimates by group are not affected"
+                f"of the known labels {known[a] / n:.1%} are {names[a]}, of all tasks {size[a] / n_tasks:.1%}, so they "
+                "do not look like a random sample, which the estimated accuracy assumes; estimates by group are not "
+                "affected"
             )
         return found
 
