@@ -1,5 +1,6 @@
 """Checkpoints: an interrupted fit goes on from its last round, to the same bits."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ def interrupt(number: int, n_iter: int, value: float) -> None:
         raise StoppedError
 
 
-@pytest.mark.parametrize("kind", [fc.DawidSkene, fc.OneCoinDawidSkene, fc.GLAD])
+@pytest.mark.parametrize(
+    "kind", [fc.DawidSkene, partial(fc.DawidSkene, pooling="learned", by_group=True), fc.OneCoinDawidSkene, fc.GLAD]
+)
 @pytest.mark.parametrize("fair", [False, True])
 def test_an_interrupted_fit_goes_on_to_the_same_bits(kind: Any, fair: bool, tmp_path: Path) -> None:
     path, seen = tmp_path / "rounds.npz", list[int]()

@@ -12,6 +12,7 @@ from crowds import simulated
 from faircrowd import (
     GLAD,
     BayesVote,
+    CalibratedCrowd,
     DawidSkene,
     GoldMajorityVote,
     MajorityVote,
@@ -22,7 +23,7 @@ from faircrowd import (
 from faircrowd.aggregate.saved import load_model, model_files
 from faircrowd.engines import votes_in_memory
 from faircrowd.engines.spark.votes import SparkVotes, spark_votes
-from faircrowd.errors import InputError, OptionError
+from faircrowd.errors import DataWarning, InputError, OptionError
 
 pytest.importorskip("pyspark")
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -62,14 +63,20 @@ CASES = {
     "by group": (DawidSkene(by_group=True, n_iter=3, tol=-1), "truth"),
     "no rounds": (DawidSkene(n_iter=0), "truth"),
     "one coin": (OneCoinDawidSkene(n_iter=3, tol=-1), None),
+    "pooled": (DawidSkene(pooling="learned", n_iter=3, tol=-1), None),
+    "pooled by group": (DawidSkene(by_group=True, pooling="learned", n_iter=3, tol=-1), "truth"),
+    "one coin, pooled": (OneCoinDawidSkene(pooling=2.0, by_group=True, n_iter=3, tol=-1), None),
     "bayes": (BayesVote(), "truth"),
+    "calibrated": (CalibratedCrowd(), "truth"),
+    "calibrated by group": (CalibratedCrowd(DawidSkene(by_group=True, pooling="learned"), by_group=True), "truth"),
+    "one calibrated majority": (CalibratedCrowd(MajorityVote(), ties="last"), "truth"),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_model_is_the_same_in_spark(frame: Any, new: SparkVotes, case: str, tmp_path: Path) -> None:
     model, truth = CASES[case]
-    wanted = type(model)(**model.get_params())
+    wanted = type(model)(**model.get_params(deep=False))
     wanted.fit(VOTES, *((CROWD.gold,) if truth else ()), sensitive_features="group")
     # The tests of the engine try several partitions and orders of rows.
     found = model.fit(frame, *((truth,) if truth else ()), sensitive_features="group")
@@ -77,10 +84,12 @@ def test_a_model_is_the_same_in_spark(frame: Any, new: SparkVotes, case: str, tm
     for name, values in (("probas_", wanted.posterior_.values), ("log_probas_", wanted.posterior_.log_values)):
         rows = by_task(getattr(found, name), {"probas_": "probabilities"}.get(name, "log_probabilities"))
         np.testing.assert_array_equal(np.array([rows[task] for task in wanted.posterior_.tasks.to_list()]), values)
-    for name in ("loss_history_", "errors_", "priors_", "skills_"):
+    for name in ("loss_history_", "errors_", "priors_", "skills_", "accuracy_"):
         if hasattr(wanted, name):
             own, other = getattr(found, name), getattr(wanted, name)
-            assert own == other if name == "loss_history_" else own.equals(other)
+            assert own.equals(other) if hasattr(own, "equals") else own == other
+    if isinstance(model, CalibratedCrowd):
+        assert found.calibration_.to_dict() == wanted.calibration_.to_dict()
     files = model_files(found)
     assert files == model_files(wanted)
     for name, content in files.items():
@@ -132,6 +141,22 @@ def test_groups_and_true_labels_of_a_table_of_tasks(spark: Any) -> None:
     assert by_task(found.labels_) == wanted.labels_.to_dict()
 
 
+def test_known_labels_in_spark_are_noted_as_in_memory(spark: Any) -> None:
+    few = VOTES["truth"].where(VOTES["task"] < VOTES["task"].unique()[6])
+    found = []
+    for votes, truth in ((given(spark, VOTES.assign(truth=few)), "truth"), (VOTES, few.groupby(VOTES["task"]).first())):
+        with pytest.warns(DataWarning) as caught:
+            model = CalibratedCrowd(MajorityVote()).fit(votes, truth)
+        messages = {str(warning.message) for warning in caught if warning.category is DataWarning}
+        found.append((messages, model.calibration_.notes, model.accuracy_))
+    assert found[0] == found[1]
+    assert any("Only 2 known labels" in message for message in found[0][0])
+    with pytest.raises(InputError, match="No task of the votes has a known label"):
+        CalibratedCrowd().fit(given(spark, VOTES.assign(truth=VOTES["truth"].where(VOTES["task"] < -1))), "truth")
+    with pytest.raises(OptionError, match="computed in memory, and these votes are in Spark"):
+        next(CalibratedCrowd(MajorityVote()).fit(given(spark, VOTES), "truth").cross_fits())
+
+
 def test_weights_of_workers_in_spark(frame: Any) -> None:
     skills = {worker: 0.1 + i % 3 for i, worker in enumerate(sorted(VOTES["worker"].unique()))}
     found = MajorityVote().fit(frame, skills)
@@ -163,6 +188,10 @@ def test_what_is_not_available_in_spark_is_refused(frame: Any, new: SparkVotes) 
         MajorityVote().fit(VOTES[VOTES["label"] == 0]).predict(new)
     with pytest.raises(InputError, match="give sensitive_features"):
         DawidSkene(by_group=True).fit(frame)
+    with pytest.raises(OptionError, match="CalibratedCrowd does not run in Spark"):
+        CalibratedCrowd([MajorityVote(), BayesVote()]).fit(frame, "truth")
+    with pytest.raises(OptionError, match="the name of a column"):
+        CalibratedCrowd().fit(frame, CROWD.gold)
 
 
 @pytest.mark.parametrize("model", [ZeroBasedSkill(), GoldMajorityVote()], ids=lambda model: type(model).__name__)
