@@ -74,9 +74,23 @@ CASES = {
     "dawid-skene-skill": Case("dawid-skene", {**SETTLED, "start": "skill"}),
     "dawid-skene-smooth": Case("dawid-skene", {**SETTLED, "smoothing": 0.1}),
     "dawid-skene-by-group": Case("dawid-skene", {**SETTLED, "by_group": True}, learns_groups=True),
+    "dawid-skene-pooled": Case("dawid-skene", {**SETTLED, "pooling": "learned"}),
+    "dawid-skene-pooled-by-group": Case(
+        "dawid-skene", {**SETTLED, "by_group": True, "pooling": "learned"}, learns_groups=True
+    ),
+    "dawid-skene-pooled-by-number": Case(
+        "dawid-skene", {**SETTLED, "by_group": True, "pooling": 3}, learns_groups=True
+    ),
     "one-coin": Case("one-coin", SETTLED),
     "one-coin-by-group": Case("one-coin", {**SETTLED, "by_group": True}, learns_groups=True),
+    "one-coin-pooled": Case("one-coin", {**SETTLED, "pooling": "learned"}),
+    "one-coin-pooled-by-group": Case(
+        "one-coin", {**SETTLED, "by_group": True, "pooling": "learned"}, learns_groups=True
+    ),
     "glad": Case("glad", SETTLED),
+    "calibrated": Case("calibrated", {}),
+    "calibrated-by-group": Case("calibrated", {"by_group": True}, learns_groups=True),
+    "calibrated-bayes": Case("calibrated", {"estimator": [fc.BayesVote(), fc.MajorityVote()]}),
 }
 
 

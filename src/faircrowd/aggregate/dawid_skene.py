@@ -155,7 +155,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
         def one_round(model: Confusion) -> tuple[float, Confusion]:
             nonlocal counts
             counts, log_likelihood = counter.expected(model)
-            return log_likelihood + self._log_prior(model), self._maximise(counts)
+            return log_likelihood + self._log_prior(model), self._maximise(counts, self._pseudo)
 
         start = self._start(votes, first, counter, initial_error)
         self._run = iterate(
@@ -181,8 +181,9 @@ class DawidSkene(Iterative, ConfusionAggregator):
         check_choice("initial_error_strategy", self.initial_error_strategy, (None, "assign", "addition"))
 
     def _start(self, votes: Votes, first: Counts, counter: VoteCounter, initial_error: FrameLike | None) -> Confusion:
-        counts = first
+        counts, pseudo = first, self._pseudo
         if self.start == "skill":
+            pseudo = self.smoothing
             skilled = skill_matrix(self.initial_skill, votes.n_classes)
             counts = Counts(np.broadcast_to(skilled, counter.shape), np.ones_like(first.priors))
         if initial_error is not None and self.initial_error_strategy is None:
@@ -192,13 +193,14 @@ class DawidSkene(Iterative, ConfusionAggregator):
         if initial_error is not None and self.initial_error_strategy is not None:
             given = read_initial_error(votes, initial_error, assign=self.initial_error_strategy == "assign")[:, None]
             if self.initial_error_strategy == "assign":
+                pseudo = self.smoothing
                 counts = counts._replace(errors=np.broadcast_to(given, counter.shape))
             else:
                 counts = counts._replace(errors=counts.errors + given)
-        return self._maximise(counts)
+        return self._maximise(counts, pseudo)
 
-    def _maximise(self, counts: Counts) -> Confusion:
-        return Confusion(self._matrices(counts.errors, self._pseudo), self._class_shares(counts))
+    def _maximise(self, counts: Counts, pseudo: NDArray[np.float64] | float) -> Confusion:
+        return Confusion(self._matrices(counts.errors, pseudo), self._class_shares(counts))
 
     def _matrices(self, counts: NDArray[np.float64], pseudo: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Return confusion matrices from counts and pseudo-counts."""
@@ -217,7 +219,7 @@ class DawidSkene(Iterative, ConfusionAggregator):
         """Return the log density of the Dirichlet priors, up to a constant."""
         priors = model.priors if self.group_priors else model.priors[:1]
         if self.pooling:
-            return log_prior(model.errors, self._pseudo) + log_prior(priors, self.smoothing)
+            return log_prior(model.errors, self._pseudo, axis=2) + log_prior(priors, self.smoothing, axis=1)
         if self.smoothing == 0:
             return 0.0
         return self.smoothing * math.fsum(float(np.log(table).sum()) for table in (model.errors, priors))

@@ -66,7 +66,7 @@ class OneCoinDawidSkene(DawidSkene):
         priors = model.priors if self.group_priors else model.priors[:1]
         if self.pooling:
             both = np.stack([skills, 1 - skills], axis=2)[..., None]
-            return log_prior(both, self._pseudo) + log_prior(priors, self.smoothing)
+            return log_prior(both, self._pseudo, axis=2) + log_prior(priors, self.smoothing, axis=1)
         if self.smoothing == 0:
             return 0.0
         return float(self.smoothing * (np.log(skills).sum() + np.log1p(-skills).sum() + np.log(priors).sum()))

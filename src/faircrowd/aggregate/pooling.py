@@ -10,7 +10,6 @@ is worse (docs/decisions/0011-pooling.md).
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +23,13 @@ __all__ = ["LEARNED", "check_pooling", "log_prior", "prior_counts"]
 
 LEARNED = "learned"
 
-_SMALLEST, _LARGEST = 1e-4, 1e4
-"""Pseudo-counts stay within these."""
-_MAX_WORKERS = 4096
+_STRENGTHS = (2e-4, 2e4)
+"""The sum of the pseudo-counts of a true class stays within these; it is in their middle where votes say nothing."""
+_LEAST_SHARE = 1e-6
+"""No label has a smaller share of the pseudo-counts."""
+_MAX_WORKERS = 1024
 """The prior has few parameters: more workers than this are represented by some of them."""
-_MAX_ROUNDS, _SETTLED, _LONGEST_STEP = 50, 1e-2, 50.0
+_MAX_ROUNDS, _HALVINGS, _SETTLED = 50, 16, 1e-4
 
 
 def check_pooling(pooling: object) -> None:
@@ -58,7 +59,7 @@ def prior_counts(counts: NDArray[np.float64], pooling: str | float | None) -> ND
         return 0.0
     n_workers, n_groups, n_labels, n_classes = counts.shape
     of_workers = counts.sum(axis=1)
-    total = on_grid(of_workers, n_terms=n_workers)[0].sum(axis=0) + _SMALLEST
+    total = on_grid(of_workers, n_terms=n_workers)[0].sum(axis=0) + 1e-4
     crowd = total / total.sum(axis=0)
     crowd = _learned_counts(of_workers, crowd) if isinstance(pooling, str) else pooling * crowd
     if n_groups == 1:
@@ -72,69 +73,62 @@ def prior_counts(counts: NDArray[np.float64], pooling: str | float | None) -> ND
     return np.asarray((worker * strength)[:, None])
 
 
-def log_prior(probabilities: NDArray[np.float64], pseudo: NDArray[np.float64] | float) -> float:
-    """Return the logarithm of the prior's density up to a constant; the order of workers does not matter."""
-    terms = pseudo * np.log(np.maximum(probabilities, 1e-300))
+def log_prior(probabilities: NDArray[np.float64], pseudo: NDArray[np.float64] | float, axis: int) -> float:
+    """Return the logarithm of the prior's density, relative to its peak; the order of workers does not matter.
+
+    Parameters
+    ----------
+    probabilities : ndarray
+        They sum to one along ``axis``.
+    pseudo : float or ndarray that broadcasts to the shape of ``probabilities``
+    """
+    pseudo = np.broadcast_to(pseudo, probabilities.shape)
+    total = pseudo.sum(axis=axis, keepdims=True)
+    ratio = np.divide(probabilities * total, pseudo, out=np.ones(pseudo.shape), where=pseudo > 0)
+    terms = pseudo * np.log(np.maximum(ratio, 1e-300))
     (exact,) = on_grid(terms, n_terms=terms.size)
     return float(exact.sum())
 
 
-def _learned_counts(counts: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:
+def _learned_counts(counts: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the pseudo-counts (n_labels, n_classes) that make the counts of all workers most likely.
 
-    The column of each true class is a sample of the Dirichlet-multinomial distribution: Minka's fixed point.
+    The column of each true class is a sample of the Dirichlet-multinomial distribution. The sum of its pseudo-counts
+    is found by bisection, and the shares of labels in it by Minka's fixed point, in turns.
     """
     (rows,) = _some(counts)
-    sizes = rows.sum(axis=1)
-
-    def step(pseudo: NDArray[np.float64]) -> NDArray[np.float64]:
-        size = pseudo.sum(axis=0)
-        rise = (digamma(rows + pseudo) - digamma(pseudo)).sum(axis=0)
-        per_vote = (digamma(sizes + size) - digamma(size)).sum(axis=0)
-        return np.asarray(pseudo * np.divide(rise, per_vote, out=np.ones_like(rise), where=per_vote > 0))
-
-    return _fixed_point(step, 2 * means)
-
-
-def _learned_strengths(counts: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of the pseudo-counts of each true class, where the mean of each row is given."""
-    rows, centres = _some(counts, means)
-    sizes = rows.sum(axis=1)
-
-    def step(strength: NDArray[np.float64]) -> NDArray[np.float64]:
-        pseudo = np.maximum(strength * centres, 1e-300)
-        rise = (centres * (digamma(rows + pseudo) - digamma(pseudo))).sum(axis=(0, 1))
-        per_vote = (digamma(sizes + strength) - digamma(strength)).sum(axis=0)
-        return np.asarray(strength * np.divide(rise, per_vote, out=np.ones_like(rise), where=per_vote > 0))
-
-    return _fixed_point(step, np.full(counts.shape[2], 2.0))
-
-
-def _fixed_point(
-    step: Callable[[NDArray[np.float64]], NDArray[np.float64]], start: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Repeat a step until nothing changes by more than a hundredth; the last axis holds independent problems.
-
-    Two steps tell direction and bend of the path, along which the next point is extrapolated (Varadhan and Roland's
-    SQUAREM, on logarithms): ten to twenty steps in place of hundreds.
-    """
-
-    def log_step(at: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.log(np.clip(step(np.exp(at)), _SMALLEST, _LARGEST)))
-
-    at = np.log(np.clip(start, _SMALLEST, _LARGEST))
-    axes = tuple(range(at.ndim - 1))
     for _ in range(_MAX_ROUNDS):
-        once = log_step(at)
-        twice = log_step(once)
-        first = once - at
-        if float(np.abs(first).max()) < _SETTLED:
-            return np.asarray(np.exp(twice))
-        bend = twice - once - first
-        squares = np.sum(bend * bend, axis=axes), np.sum(first * first, axis=axes)
-        length = np.clip(np.sqrt(squares[1] / np.maximum(squares[0], 1e-300)), 1.0, _LONGEST_STEP)
-        at = np.clip(at + 2 * length * first + length**2 * bend, math.log(_SMALLEST), math.log(_LARGEST))
-    return np.asarray(np.exp(log_step(at)))
+        pseudo = _likeliest_strengths(rows, shares) * shares
+        weight = pseudo * (digamma(rows + pseudo) - digamma(pseudo)).sum(axis=0)
+        total = weight.sum(axis=0)
+        better = np.maximum(np.divide(weight, total, out=shares.copy(), where=total > 0), _LEAST_SHARE)
+        change = float(np.abs(better - shares).max())
+        shares = better
+        if change < _SETTLED:
+            break
+    return np.asarray(_likeliest_strengths(rows, shares) * shares)
+
+
+def _learned_strengths(counts: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of the pseudo-counts of each true class, where the shares of labels are given for each row."""
+    return _likeliest_strengths(*_some(counts, shares))
+
+
+def _likeliest_strengths(rows: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of the pseudo-counts of each true class that makes the rows most likely, given the shares.
+
+    The likelihood has one peak as a function of this sum (Levin and Reeds 1977), so its slope leads there.
+    """
+    low, high = (np.full(rows.shape[2], math.log(strength)) for strength in _STRENGTHS)
+    sizes, flat = rows.sum(axis=1), 1e-9 * len(rows)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        strength = np.exp(middle)
+        pseudo = np.maximum(strength * shares, 1e-300)
+        rise = (shares * (digamma(rows + pseudo) - digamma(pseudo))).sum(axis=(0, 1))
+        slope = strength * (rise - (digamma(sizes + strength) - digamma(strength)).sum(axis=0))
+        low, high = np.where(slope < -flat, low, middle), np.where(slope > flat, high, middle)
+    return np.asarray(np.exp((low + high) / 2))
 
 
 def _some(*arrays: NDArray[np.float64]) -> list[NDArray[np.float64]]:

@@ -30,6 +30,8 @@ __all__ = ["AccuracyEstimate", "CrossFit", "Part", "difference_estimate", "exact
 _PRIOR_VARIANCE_TASKS = 10
 """The variance that the posterior predicts counts as much as that of this many known labels: where few labels are known
 and all are right, the observed variance is zero, and an interval of no width would be false."""
+_UNKNOWN_VARIANCE = 0.25
+"""Of one more label, about which nothing is believed: also a posterior that is certain may be wrong."""
 
 
 @dataclass(frozen=True)
@@ -168,31 +170,34 @@ def difference_estimate(
         return None
     share = [part.residual.size / n for part in parts]
     mean = math.fsum(residual) / n
-    others = math.fsum(w * part.believed for w, part in zip(share, parts, strict=True)) + mean
+    believed = math.fsum(w * part.believed for w, part in zip(share, parts, strict=True))
     left = max(1 - n / max(n_tasks, n), 0.0)  # the share of the tasks whose label is not known
-    centre = (1 - left) * math.fsum(known) / n + left * others
-    observed = math.fsum((residual - mean) ** 2) / max(n - 1, 1)
+    centre = (1 - left) * math.fsum(known) / n + left * (believed + mean)
     predicted = math.fsum(w * part.variance for w, part in zip(share, parts, strict=True))
-    variance = (n * observed + _PRIOR_VARIANCE_TASKS * predicted) / (n + _PRIOR_VARIANCE_TASKS) * left / n
+    observed = math.fsum((residual - mean) ** 2) / max(n - 1, 1)
+    variance = _blended(observed, predicted, n, _UNKNOWN_VARIANCE if is_share else predicted)
     quantile = float(stdtrit(max(n - 1, 1), 0.5 + confidence / 2))
     if not is_share:
         centre = min(max(centre, -1.0), 1.0)
-        width = quantile * math.sqrt(variance)
+        width = quantile * math.sqrt(variance * left / n)
         return AccuracyEstimate(centre, max(centre - width, -1.0), min(centre + width, 1.0), confidence, n)
     centre = min(max(centre, 0.0), 1.0)
-    low, high = _score_interval(centre, variance, quantile)
-    return AccuracyEstimate(centre, min(low, centre), max(high, centre), confidence, n)
+    # The variance if there were no posterior: what Wilson's interval of n observations is about.
+    without = _blended(centre * (1 - centre), believed * (1 - believed), n, _UNKNOWN_VARIANCE)
+    low, high = _score_interval(centre, quantile**2 * left / n * variance / without)
+    return AccuracyEstimate(centre, low, high, confidence, n)
 
 
-def _score_interval(share: float, variance: float, quantile: float) -> tuple[float, float]:
-    """Return Wilson's interval for as many independent observations as would have this variance."""
-    if variance <= 0:
-        return share, share
-    inside = min(max(share, 1e-3), 1 - 1e-3)
-    z2_over_n = quantile**2 * variance / (inside * (1 - inside))
+def _blended(observed: float, predicted: float, n: int, unknown: float) -> float:
+    """Return the variance that n labels show, that the posterior predicts, and of one more label, in proportion."""
+    return (n * observed + _PRIOR_VARIANCE_TASKS * predicted + unknown) / (n + _PRIOR_VARIANCE_TASKS + 1)
+
+
+def _score_interval(share: float, z2_over_n: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share, given the squared quantile over the number of independent observations."""
     middle = (share + z2_over_n / 2) / (1 + z2_over_n)
     width = math.sqrt(share * (1 - share) * z2_over_n + z2_over_n**2 / 4) / (1 + z2_over_n)
-    return max(middle - width, 0.0), min(middle + width, 1.0)
+    return min(max(middle - width, 0.0), share), max(min(middle + width, 1.0), share)
 
 
 def exact_mean(values: NDArray[np.float64]) -> float:

@@ -1,0 +1,134 @@
+"""What known labels say about fair labels: accuracy, price, and the truth's own gap."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import faircrowd as fc
+from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
+from faircrowd.errors import DataWarning
+from faircrowd.fair.known_labels import accuracy_by_epsilon
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Any:
+    return fc.simulate_crowd(600, 30, 5, skill_ranges=((0.4, 0.9), (0.5, 0.8)), random_state=3)
+
+
+def gold_of(crowd: Any, n: int, seed: int = 0) -> pd.Series:
+    return crowd.truth.sample(n, random_state=seed)
+
+
+def fitted(crowd: Any, gold: pd.Series, **settings: Any) -> fc.FairCrowd:
+    fair = fc.FairCrowd(fc.CalibratedCrowd(), **{"epsilon": 0.05, **settings})
+    return fair.fit(crowd.votes, true_labels=gold, sensitive_features=crowd.sensitive_features)
+
+
+def real(crowd: Any, labels: pd.Series) -> float:
+    return float((labels == crowd.truth).mean())
+
+
+def test_estimates_and_where_they_are(crowd: Any) -> None:
+    fair = fitted(crowd, gold_of(crowd, 150))
+    found = fair.gold_estimates_
+    assert found is not None
+    assert (fair.accuracy_, fair.accuracy_before_, fair.price_) == (found.accuracy, found.accuracy_before, found.price)
+    assert fair.accuracy_.n_gold == 150
+    assert fair.accuracy_.low <= real(crowd, fair.labels_) <= fair.accuracy_.high
+    before = real(crowd, fair.estimator_.labels_)
+    assert fair.accuracy_before_.low <= before <= fair.accuracy_before_.high
+    assert fair.price_.low <= before - real(crowd, fair.labels_) <= fair.price_.high
+    assert fair.accuracy_before_ == fair.estimator_.accuracy_
+    # The price is that of the same known labels, so it is narrower than two independent estimates.
+    widths = [estimate.high - estimate.low for estimate in (fair.price_, fair.accuracy_, fair.accuracy_before_)]
+    assert widths[0] < np.hypot(*widths[1:])
+    saved = json.loads(json.dumps(fair.certificate_.to_dict(), allow_nan=False))["calibration"]
+    assert saved["accuracy"] == found.accuracy.to_dict()
+    assert saved["n_gold"] == 150
+    assert set(saved["weights"]) == {"Wawa", "DawidSkene"}
+    assert fair.gold_estimates_ is found  # computed once
+
+
+def test_by_group_and_truth(crowd: Any) -> None:
+    fair = fitted(crowd, gold_of(crowd, 200))
+    found = fair.gold_estimates_
+    groups, names = crowd.sensitive_features, ("0", "1")
+    rates = crowd.truth.groupby(groups).mean()
+    for a, name in enumerate(names):
+        member = groups == a
+        estimate = found.group_accuracy[name]
+        assert estimate.low <= (fair.labels_ == crowd.truth)[member].mean() <= estimate.high
+        row = found.truth_rates[name]
+        assert row["1"].low <= rates[a] <= row["1"].high
+        assert row["0"].estimate + row["1"].estimate == pytest.approx(1)
+    assert sum(found.group_accuracy[name].n_gold for name in names) == 200
+    assert found.truth_gap.low <= abs(rates[0] - rates[1]) <= found.truth_gap.high
+    assert found.truth_gap.estimate == pytest.approx(
+        abs(found.truth_rates["0"]["1"].estimate - found.truth_rates["1"]["1"].estimate)
+    )
+
+
+def test_all_labels_known(crowd: Any) -> None:
+    """Then nothing is estimated: the numbers are those of the labels that were given out."""
+    fair = fitted(crowd, crowd.truth)
+    right, before = real(crowd, fair.labels_), real(crowd, fair.estimator_.labels_)
+    for found, value in ((fair.accuracy_, right), (fair.accuracy_before_, before), (fair.price_, before - right)):
+        assert (found.estimate, found.low, found.high) == pytest.approx((value, value, value))
+    rates = crowd.truth.groupby(crowd.sensitive_features).mean()
+    assert fair.gold_estimates_.truth_gap.estimate == pytest.approx(abs(rates[0] - rates[1]))
+
+
+def test_none_without_calibration(crowd: Any) -> None:
+    fair = fc.FairCrowd(fc.DawidSkene()).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+    assert (fair.accuracy_, fair.accuracy_before_, fair.price_, fair.gold_estimates_) == (None,) * 4
+    assert fair.certificate_.calibration is None
+
+
+def test_a_group_with_few_known_labels(crowd: Any) -> None:
+    groups = crowd.sensitive_features
+    gold = pd.concat([gold_of(crowd, 300)[lambda s: groups[s.index] == 0][:60], crowd.truth[groups == 1][:4]])
+    with pytest.warns(DataWarning, match="do not look like a random sample"):
+        fair = fitted(crowd, gold)
+    found = fair.gold_estimates_
+    assert found.group_accuracy["0"].n_gold == 60
+    assert (found.group_accuracy["1"], found.truth_rates["1"], found.truth_gap) == (None, None, None)
+    assert json.dumps(found.to_dict())
+
+
+@pytest.mark.parametrize(
+    "settings", [{"decision": "randomized"}, {"strict": True}, {"objective": [[2.0, 0.0], [0.0, 1.0]]}]
+)
+def test_other_ways_to_make_labels_fair(crowd: Any, settings: dict[str, Any]) -> None:
+    fair = fitted(crowd, gold_of(crowd, 100), **settings)
+    assert isinstance(fair.accuracy_, AccuracyEstimate)
+    assert fair.accuracy_.low < real(crowd, fair.labels_) < fair.accuracy_.high
+
+
+def test_a_refit_forgets(crowd: Any) -> None:
+    fair = fitted(crowd, gold_of(crowd, 100))
+    first = fair.accuracy_
+    fair.fit(crowd.votes, true_labels=gold_of(crowd, 100, seed=5), sensitive_features=crowd.sensitive_features)
+    assert fair.accuracy_ != first
+
+
+def test_by_epsilon(crowd: Any) -> None:
+    fair = fitted(crowd, gold_of(crowd, 100))
+    asked = {"objective": "accuracy", "decision": "deterministic", "random_state": 0}
+    found = accuracy_by_epsilon(fair.estimator_, [0.05, 1.0], asked)
+    assert found == [fair.accuracy_, fair.accuracy_before_]
+
+
+@pytest.mark.filterwarnings("ignore::faircrowd.errors.DataWarning")  # one sample in a hundred looks unusual by chance
+def test_coverage() -> None:
+    """In most of 50 populations and samples, the intervals contain accuracy and price."""
+    covered = np.zeros(2)
+    for seed in range(50):
+        crowd = fc.simulate_crowd(300, 25, 5, skill_ranges=((0.4, 0.9), (0.4, 0.8)), random_state=seed)
+        fair = fitted(crowd, gold_of(crowd, 60, seed), epsilon=0.02)
+        right, before = real(crowd, fair.labels_), real(crowd, fair.estimator_.labels_)
+        pairs = ((fair.accuracy_, right), (fair.price_, before - right))
+        covered += [found.low <= value <= found.high for found, value in pairs]
+    assert (covered >= 44).all()
