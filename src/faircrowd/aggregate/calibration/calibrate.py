@@ -350,8 +350,8 @@ class CalibratedCrowd(Aggregator):
                     "or more are needed."
                 )
             table = votes_in_memory(votes)
-            plain = self._logs_at(table, [Wawa(ties=self.ties).fit(table).posterior_], task)
-            by_votes = np.concatenate([by_votes, plain, logs[learners]])
+            sums = Wawa(ties=self.ties).fit(table).posterior_.in_memory().scores[task]  # no label, but the votes, in it
+            by_votes = np.concatenate([by_votes, sums[None], logs[learners]])
         fold = np.empty(truth.size, dtype=np.int64)
         fold[natural_order(by_votes, truth, of_gold)] = np.arange(truth.size) % n_folds
         for number in range(n_folds if learners else 0):  # they must not have seen the labels that they are scored by
@@ -498,8 +498,8 @@ class CalibratedCrowd(Aggregator):
 
 
 def _learns(member: Aggregator) -> bool:
-    """Return whether an aggregator cannot be fitted without known labels."""
-    kind = kind_of(member)
+    """Return whether an aggregator cannot be fitted without known labels; that of a subclass is as its base."""
+    kind = next((kind for base in type(member).__mro__ if (kind := kind_of(base))), None)
     return kind is not None and kind.gold == "required"
 
 
