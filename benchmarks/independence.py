@@ -76,6 +76,7 @@ def models(crowd: RealCrowd) -> dict[str, Callable[[VoteTable], Any]]:
     by_group = {"DawidSkene by group": lambda votes: DawidSkene(by_group=True).fit(votes)}
     return {
         "DawidSkene": lambda votes: DawidSkene().fit(votes),
+        "DawidSkene pooled": lambda votes: DawidSkene(pooling="learned").fit(votes),
         **(by_group if crowd.votes.groups is not None else {}),
         "OneCoinDawidSkene": lambda votes: OneCoinDawidSkene().fit(votes),
     }
@@ -105,6 +106,7 @@ def simulations(crowd: RealCrowd) -> Iterator[tuple[str, str, Draw, Fit]]:
     yield "many who guess", "DawidSkene", guessing, fitting(DawidSkene())
     yield "unequal workers", "DawidSkene smoothing=0.1", unequal, fitting(DawidSkene(smoothing=0.1))
     yield "unequal workers", "DawidSkene smoothing=1", unequal, fitting(DawidSkene(smoothing=1))
+    yield "unequal workers", "DawidSkene pooled", unequal, fitting(DawidSkene(pooling="learned"))
     yield "unequal workers", "BayesVote, 10% known", unequal, BayesVote().fit
     yield "fitted", "OneCoinDawidSkene", as_fitted(OneCoinDawidSkene().fit(votes)), fitting(OneCoinDawidSkene())
     if votes.groups is not None:

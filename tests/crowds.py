@@ -90,7 +90,6 @@ CASES = {
     "glad": Case("glad", SETTLED),
     "calibrated": Case("calibrated", {}),
     "calibrated-by-group": Case("calibrated", {"by_group": True}, learns_groups=True),
-    "calibrated-bayes": Case("calibrated", {"estimator": [fc.BayesVote(), fc.MajorityVote()]}),
 }
 
 

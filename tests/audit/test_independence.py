@@ -228,7 +228,7 @@ def test_what_is_said() -> None:
     )
     not_so = Independence(16.3, 5e-60, 0.11, 20.0, 6.47, 0.997)
     assert str(not_so) == (
-        "the votes on a task go together more than the model allows (correlation 0.11, p < 0.0001): it is more certain "
-        "than its votes warrant, as 20.0 votes are worth about 6.5 independent ones"
+        "the votes on a task go together more than the model allows (correlation 0.11, p < 0.0001): it is likely "
+        "more certain than its votes warrant, as 20.0 votes are worth about 6.5 independent ones"
     )
     assert not_so.to_dict()["rejected"] is True

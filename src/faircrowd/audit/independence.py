@@ -67,8 +67,9 @@ class Independence:
         if not self.rejected:
             return f"no sign that the votes on a task go together more than the model allows ({found})"
         return (
-            f"the votes on a task go together more than the model allows ({found}): it is more certain than its votes "
-            f"warrant, as {self.votes_per_task:.1f} votes are worth about {self.effective_votes:.1f} independent ones"
+            f"the votes on a task go together more than the model allows ({found}): it is likely more certain than its "
+            f"votes warrant, as {self.votes_per_task:.1f} votes are worth about {self.effective_votes:.1f} independent "
+            "ones"
         )
 
 

@@ -13,7 +13,7 @@ from faircrowd.votes.facts import Facts, Table, find_facts
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
-__all__ = ["attach_groups", "gold_codes", "gold_pairs", "groups_of", "intersect", "truth_codes"]
+__all__ = ["attach_groups", "gold_codes", "gold_pairs", "groups_of", "intersect", "label_facts", "truth_codes"]
 
 
 def attach_groups(
@@ -125,7 +125,7 @@ def truth_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, l
     strange : list
         The labels that nobody voted for.
     """
-    key, (column,) = find_facts(true_labels, None, None, None)
+    key, column = label_facts(true_labels)
     codes, truths = encode(column)
     place = table.tasks.code_of(key)
     known = (place >= 0) & (codes >= 0)
@@ -139,11 +139,17 @@ def truth_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, l
     return truth, truths.some(seen[found[seen] < 0])
 
 
-def gold_pairs(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, Codes, Vocabulary]:
-    """Return the (task, label) pairs of true labels for tasks of the table, and the classes that code them."""
+def label_facts(true_labels: ByTask | Facts) -> tuple[Column, Column]:
+    """Return the tasks that true labels are given for, and the labels."""
     key, (column, *more) = find_facts(true_labels, None, None, None, names=("label", "truth", "true_label"))
     if more:
         raise InputError("True labels must be one column; got several. Name them 'label' or 'truth'.")
+    return key, column
+
+
+def gold_pairs(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, Codes, Vocabulary]:
+    """Return the (task, label) pairs of true labels for tasks of the table, and the classes that code them."""
+    key, column = label_facts(true_labels)
     codes, truths = encode(column)
     place = table.tasks.code_of(key)
     known = (place >= 0) & (codes >= 0)

@@ -27,6 +27,7 @@ from faircrowd.aggregate.calibration.log_pool import (
     Calibrator,
     Logs,
     Member,
+    belief_limbs,
     believed_sums,
     fit_calibrator,
     gold_rows,
@@ -51,8 +52,8 @@ from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionErro
 from faircrowd.exact.sums import limbs_to_numbers
 from faircrowd.votes import VoteTable
 from faircrowd.votes.encode import encode
-from faircrowd.votes.facts import find_facts
-from faircrowd.votes.groups import truth_codes
+from faircrowd.votes.facts import Facts
+from faircrowd.votes.groups import label_facts, truth_codes
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["CalibratedCrowd", "Calibration"]
@@ -301,12 +302,13 @@ class CalibratedCrowd(Aggregator):
     def _members(self) -> list[Aggregator]:
         given = self.estimator
         if given is None:
-            return [Wawa(), DawidSkene(pooling=LEARNED)]
-        members = [given] if isinstance(given, Aggregator) else list(given) if isinstance(given, list | tuple) else None
-        if not members or not all(isinstance(member, Aggregator) for member in members):
+            return [Wawa(ties=self.ties), DawidSkene(pooling=LEARNED, ties=self.ties)]
+        members: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
+        wrong = [member for member in members if not isinstance(member, Aggregator)]
+        if wrong or not members:
             raise OptionError(
                 "estimator must be an aggregator of faircrowd, such as DawidSkene(), or a list of them; got "
-                f"{few([given])}.",
+                f"{few(wrong) or 'an empty list'}.",
                 parameter="estimator",
             )
         if any(isinstance(member, CalibratedCrowd) for member in members):
@@ -316,35 +318,47 @@ class CalibratedCrowd(Aggregator):
     def _without(self, votes: VoteTable, gold: Codes) -> list[TaskPosterior]:
         """Fit the members that learn from known labels again, on some of these."""
         known = np.flatnonzero(gold >= 0)
-        labels = dict(zip(votes.tasks.some(known), votes.classes.some(gold[known]), strict=True))
+        labels: Any = Facts(votes.tasks.take(known).values, votes.classes.take(gold[known]).values)
         return [
             copy(member).fit(votes, labels).posterior_ if _learns(member) else fit
             for member, fit in zip(self.estimators_, self._fits, strict=True)
         ]
 
     def _learn(self, votes: Votes, gold: Any) -> _Gold:
+        task: Any
         if isinstance(votes, VoteTable):
             task = np.flatnonzero(gold >= 0)
             truth, group = gold[task], None if votes.group is None else votes.group[task]
             logs = self._logs_at(votes, self._fits, task)
         else:
-            task, has_groups = None, votes.groups is not None
-            engine = engine_of(votes, by_group=has_groups, gold=True)
+            task = None
+            engine = engine_of(votes, by_group=votes.groups is not None, gold=True)
             by_model, truth, group = engine.gather(gold_rows, self._steps(self._fits))
-            logs = np.ascontiguousarray(by_model.reshape(truth.size, len(self._fits), -1).transpose(1, 0, 2))
+            shape = (truth.size, len(self._fits), votes.n_classes)
+            logs = np.ascontiguousarray(by_model.reshape(shape).transpose(1, 0, 2))
         if truth.size == 0:
             raise InputError("No task of the votes has a known label; CalibratedCrowd learns from such tasks.")
         of_gold, group = group, group if self.by_group else None
         n_folds = min(self.n_folds, truth.size)
-        steady = [i for i, member in enumerate(self.estimators_) if not _learns(member)]
+        learners = [i for i, member in enumerate(self.estimators_) if _learns(member)]
+        by_votes = np.delete(logs, learners, axis=0)
+        if learners:  # they run in memory only
+            if n_folds == 1:
+                names = ", ".join(type(self.estimators_[i]).__name__ for i in learners)
+                raise InputError(
+                    f"There is one known label. {names} must be fitted without the labels it is compared with, so two "
+                    "or more are needed."
+                )
+            table = votes_in_memory(votes)
+            plain = self._logs_at(table, [Wawa(ties=self.ties).fit(table).posterior_], task)
+            by_votes = np.concatenate([by_votes, plain, logs[learners]])
         fold = np.empty(truth.size, dtype=np.int64)
-        fold[natural_order(logs[steady] if steady else logs[:0], truth, group)] = np.arange(truth.size) % n_folds
-        if len(steady) < len(logs) and isinstance(votes, VoteTable) and task is not None:
-            for number in range(n_folds):  # members that learn from known labels must not have seen those they score
-                here = fold == number
-                rest = gold.copy()
-                rest[task[here]] = -1
-                logs[:, here] = self._logs_at(votes, self._without(votes, rest), task[here])
+        fold[natural_order(by_votes, truth, of_gold)] = np.arange(truth.size) % n_folds
+        for number in range(n_folds if learners else 0):  # they must not have seen the labels that they are scored by
+            here = fold == number
+            rest = gold.copy()
+            rest[task[here]] = -1
+            logs[:, here] = self._logs_at(table, self._without(table, rest), task[here])
         n_groups = 1 if votes.groups is None else len(votes.groups)
 
         def learned(rows: NDArray[np.bool_]) -> Calibrator:
@@ -399,12 +413,12 @@ class CalibratedCrowd(Aggregator):
         (sums,) = engine.reduce(believed_sums, self._steps(self._fits), tuple(gold.calibrators))
         parts, n_others = [], max(votes.n_tasks - gold.truth.size, 1)
         for number, (calibrator, limbs) in enumerate(zip(gold.calibrators, sums, strict=True)):
-            top = probabilities(pool(list(gold.logs), calibrator, gold.group), True).max(axis=1)
-            known = [math.fsum(top), math.fsum(top * (1 - top))]
-            believed, variance = (limbs_to_numbers(limbs) - known) / n_others
+            scores = pool(list(gold.logs), calibrator, gold.group)
+            believed, variance = limbs_to_numbers(limbs - belief_limbs(scores)) / n_others
             here = gold.fold == number
-            right = (self._labels_at_gold(calibrator) == gold.truth)[here]
-            parts.append(Part(right - top[here], float(believed), float(variance)))
+            right = (choose(scores, self.ties) == gold.truth)[here]
+            confidence = probabilities(scores, True).max(axis=1)[here]
+            parts.append(Part(right - confidence, float(believed), float(variance)))
         return parts
 
     def _labels_at_gold(self, calibrator: Calibrator) -> Codes:
@@ -434,15 +448,19 @@ class CalibratedCrowd(Aggregator):
             )
         if votes.groups is None or votes.group is None or len(votes.groups) < 2:
             return found
-        size = np.bincount(votes.group, minlength=len(votes.groups))
-        known = np.bincount(votes.group[task], minlength=size.size)
+        size, known = (np.bincount(codes, minlength=len(votes.groups)) for codes in (votes.group, votes.group[task]))
+        names = [f"of group {name!r}" for name in votes.groups.names]
+        small = size * n < n_tasks  # less than one known label to be expected: too little for the test, so taken as one
+        if small.any():
+            size, known = (np.append(counts[~small], counts[small].sum()) for counts in (size, known))
+            names = [*(name for name, is_small in zip(names, small, strict=True) if not is_small), "of small groups"]
         expected = size * (n / n_tasks)
         if chdtrc(size.size - 1, float(((known - expected) ** 2 / expected).sum()) / left) < _UNUSUAL:
             a = int(np.argmax(np.abs(known - expected) / np.sqrt(expected)))
             found.append(
-                f"of the known labels {known[a] / n:.1%} are of group {votes.groups.names[a]!r}, of all tasks "
-                f"{size[a] / n_tasks:.1%}, so they do not look like a random sample, which the estimated accuracy "
-                "assumes; estimates by group are not affected"
+                f"of the known labels {known[a] / n:.1%} are {names[a]}, of all tasks {size[a] / n_tasks:.1%}, so they "
+                "do not look like a random sample, which the estimated accuracy assumes; estimates by group are not "
+                "affected"
             )
         return found
 
@@ -504,7 +522,7 @@ def _strange(votes: Votes, true_labels: ByTask) -> list[str]:
             f"some known labels are labels that nobody voted for: {few(strange)}; the votes cannot find them, so such "
             "tasks count as wrong"
         )
-    key, (column, *_) = find_facts(true_labels, None, None, None)
+    key, column = label_facts(true_labels)
     lost = int(np.count_nonzero((votes.tasks.code_of(key) < 0) & (encode(column)[0] >= 0)))
     return [*found, f"{lost:,} known labels are of tasks without votes, and are not used"] if lost else found
 

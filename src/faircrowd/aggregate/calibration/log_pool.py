@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.aggregate.posterior import log_probabilities
+from faircrowd.aggregate.posterior import log_probabilities, probabilities
 from faircrowd.engines import Block
 from faircrowd.engines.spark.blocks import Named, Piece
 from faircrowd.engines.spark.passes import Steps, run_steps
@@ -24,11 +24,13 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = [
     "Calibrator",
     "Member",
+    "belief_limbs",
     "believed_sums",
     "fit_calibrator",
     "gold_rows",
     "member_logs",
     "natural_order",
+    "penalised_loss",
     "pool",
     "pooled_rows",
     "uncalibrated",
@@ -126,47 +128,67 @@ def fit_calibrator(logs: Logs, truth: Codes, group: Codes | None = None, n_group
     """
     from scipy.optimize import minimize  # slow to import
 
-    n_models, n_known, n_classes = logs.shape
+    n_models, _, n_classes = logs.shape
     order = natural_order(logs, truth, group)
     logs, truth = logs[:, order], truth[order]
     group = None if group is None else group[order]
-    every = np.arange(n_known)
     n_rows = 0 if group is None else n_groups
-    usual = np.concatenate([np.full(n_models, _USUAL_LOG_WEIGHT), np.zeros((1 + n_rows) * n_classes)])
-    penalty = np.repeat([_WEIGHT_PENALTY, _SHIFT_PENALTY, _GROUP_PENALTY], [n_models, n_classes, n_rows * n_classes])
-
-    def loss(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        weights, shift = np.exp(at[:n_models]), at[n_models : n_models + n_classes]
-        by_group = at[n_models + n_classes :].reshape(n_rows, n_classes)
-        scores = np.einsum("m,mnk->nk", weights, logs) + shift
-        if group is not None:
-            scores += by_group[group]
-        log_p = log_probabilities(scores, True)
-        residual = np.exp(log_p)
-        residual[every, truth] -= 1.0
-        slopes = [weights * np.einsum("mnk,nk->m", logs, residual), residual.sum(axis=0)]
-        if group is not None:
-            of_groups = np.zeros((n_rows, n_classes))
-            np.add.at(of_groups, group, residual)
-            slopes.append(of_groups.ravel())
-        away = at - usual
-        value = -log_p[every, truth].sum() + (penalty * away**2).sum()
-        return float(value), np.concatenate(slopes) + 2 * penalty * away
-
-    limits = [(-8.0, 3.0)] * n_models + [(-30.0, 30.0)] * (usual.size - n_models)
+    start = np.concatenate([np.full(n_models, _USUAL_LOG_WEIGHT), np.zeros((1 + n_rows) * n_classes)])
     found = minimize(
-        loss, usual, jac=True, method="L-BFGS-B", bounds=limits, options={"ftol": 1e-14, "gtol": 1e-9, "maxiter": 1000}
+        penalised_loss,
+        start,
+        args=(logs, truth, group),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(-8.0, 3.0)] * n_models + [(-30.0, 30.0)] * (start.size - n_models),
+        options={"ftol": 1e-14, "gtol": 1e-9, "maxiter": 1000},
     ).x
-    shift = found[n_models : n_models + n_classes] + np.zeros((1, n_classes))
-    if group is not None:
-        shift = shift + found[n_models + n_classes :].reshape(n_rows, n_classes)
+    shift, *by_group = found[n_models:].reshape(-1, 1, n_classes)
+    shifts = shift + np.concatenate(by_group) if by_group else shift
     weights: NDArray[np.float64] = np.exp(found[:n_models])
-    return Calibrator(weights.round(_DIGITS), shift.round(_DIGITS))
+    return Calibrator(weights.round(_DIGITS), shifts.round(_DIGITS))
+
+
+def penalised_loss(
+    at: NDArray[np.float64], logs: Logs, truth: Codes, group: Codes | None
+) -> tuple[float, NDArray[np.float64]]:
+    """Return what :func:`fit_calibrator` minimises, and its gradient.
+
+    Parameters
+    ----------
+    at : ndarray
+        The logarithms of the weights, the shift of each class and, with ``group``, what is added to it in each group.
+    """
+    n_models, n_known, n_classes = logs.shape
+    weights, shift = np.exp(at[:n_models]), at[n_models : n_models + n_classes]
+    by_group, every = at[n_models + n_classes :].reshape(-1, n_classes), np.arange(n_known)
+    scores = np.einsum("m,mnk->nk", weights, logs) + shift
+    if group is not None:
+        scores += by_group[group]
+    log_p = log_probabilities(scores, True)
+    residual = np.exp(log_p)
+    residual[every, truth] -= 1.0
+    slopes = [weights * np.einsum("mnk,nk->m", logs, residual), residual.sum(axis=0)]
+    if group is not None:
+        of_groups = np.zeros_like(by_group)
+        np.add.at(of_groups, group, residual)
+        slopes.append(of_groups.ravel())
+    sizes = [n_models, n_classes, by_group.size]
+    penalty = np.repeat([_WEIGHT_PENALTY, _SHIFT_PENALTY, _GROUP_PENALTY], sizes)
+    away = at - np.repeat([_USUAL_LOG_WEIGHT, 0.0, 0.0], sizes)
+    value = -log_p[every, truth].sum() + (penalty * away**2).sum()
+    return float(value), np.concatenate(slopes) + 2 * penalty * away
 
 
 def natural_order(logs: Logs, truth: Codes, group: Codes | None = None) -> NDArray[np.int64]:
-    """Return an order of tasks that depends on what is known of them, and not on their names or places."""
-    keys = [truth, *([] if group is None else [group]), *logs.transpose(0, 2, 1).reshape(-1, truth.size)[::-1]]
+    """Return an order of tasks that depends on what is known of them: first on what the first model says.
+
+    The names and places of tasks do not matter; nor do names of classes and groups, unless all else is equal.
+    """
+    n_tasks = truth.size
+    of_truth = logs[:, np.arange(n_tasks), truth]
+    ranked, plain = (values.transpose(0, 2, 1).reshape(-1, n_tasks) for values in (np.sort(logs, axis=2), logs))
+    keys = [*plain, truth, *([] if group is None else [group]), *of_truth, *ranked[::-1]]
     return np.lexsort(keys)
 
 
@@ -192,16 +214,16 @@ def gold_rows(
 def believed_sums(
     block: Block, members: Sequence[Member], calibrators: Sequence[Calibrator]
 ) -> tuple[NDArray[np.int64]]:
-    """Sum, for each of some calibrators, the confidence f of the labels and f (1 - f), as limbs."""
+    """Return, for each of some calibrators, what :func:`belief_limbs` sums over the tasks of a block."""
     logs = _block_logs(block, members)
     group = block.group if block.group.size else None
-    sums = np.zeros((len(calibrators), 2, 2), dtype=np.int64)
-    for i, calibrator in enumerate(calibrators):
-        scores = pool(logs, Calibrator(*calibrator), group)
-        top = np.exp(log_probabilities(scores, True).max(axis=1, initial=_SMALLEST_LOG))
-        for j, values in enumerate((top, top * (1 - top))):
-            sums[i, j] = [limb.sum() for limb in to_limbs(values, PROBABILITY_UNIT)]
-    return (sums,)
+    return (np.stack([belief_limbs(pool(logs, Calibrator(*calibrator), group)) for calibrator in calibrators]),)
+
+
+def belief_limbs(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Sum the confidence f of the labels that have the highest scores, and f (1 - f), as limbs."""
+    top = probabilities(scores, True).max(axis=1, initial=0.0)
+    return np.array([[limb.sum() for limb in to_limbs(values, PROBABILITY_UNIT)] for values in (top, top * (1 - top))])
 
 
 def _block_logs(block: Block, members: Sequence[Member]) -> list[NDArray[np.float64]]:
