@@ -27,6 +27,7 @@ MODEL_FILES = ("model.json", "model.npz")
 
 _SCHEMA = 1
 _KIND = "faircrowd.model"
+_NOT_PLAIN = object()
 
 
 def save_model(model: Aggregator, folder: PathOrText) -> None:
@@ -90,30 +91,33 @@ def model_files(model: Aggregator) -> dict[str, bytes]:
 
 def _plain_parameters(model: Aggregator) -> dict[str, Any]:
     """Return the parameters of a model as JSON can hold them; those that are aggregators by class and parameters."""
+    found = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
+    for name, value in found.items():
+        if value is _NOT_PLAIN or (isinstance(value, list) and _NOT_PLAIN in value):
+            kind = type(getattr(model, name)).__name__
+            raise InputError(f"A {type(model).__name__} with {name} given as a {kind} cannot be saved.")
+    return found
 
-    def plain(name: str, value: object) -> Any:
-        if isinstance(value, list | tuple):
-            return [plain(name, part) for part in value]
-        if isinstance(value, Aggregator) and kind_of(value) is not None:
-            return {"model": type(value).__name__, "parameters": _plain_parameters(value)}
-        if value is not None and not isinstance(value, bool | int | float | str):
-            raise InputError(f"A {type(model).__name__} with {name} given as a {type(value).__name__} cannot be saved.")
-        return value
 
-    return {name: plain(name, value) for name, value in model.get_params(deep=False).items()}
+def _plain(value: object) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, Aggregator) and kind_of(value) is not None:
+        return {"model": type(value).__name__, "parameters": _plain_parameters(value)}
+    return value if value is None or isinstance(value, bool | int | float | str) else _NOT_PLAIN
 
 
 def _made(described: dict[str, Any]) -> Aggregator:
     """Return the aggregator, not fitted, that a class and its parameters describe."""
     kinds = {kind.class_name: kind for kind in AGGREGATORS.values()}
-
-    def value_of(given: Any) -> Any:
-        if isinstance(given, list):
-            return [value_of(part) for part in given]
-        return _made(given) if isinstance(given, dict) else given
-
-    parameters = {name: value_of(given) for name, given in described["parameters"].items()}
+    parameters = {name: _value(given) for name, given in described["parameters"].items()}
     return kinds[described["model"]].load()().set_params(**parameters)
+
+
+def _value(given: Any) -> Any:
+    if isinstance(given, list):
+        return [_value(part) for part in given]
+    return _made(given) if isinstance(given, dict) else given
 
 
 def load_model(folder: PathOrText) -> Aggregator:
