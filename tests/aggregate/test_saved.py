@@ -24,6 +24,7 @@ MODELS = {
     "gold": fc.GoldMajorityVote().fit(CROWD.votes, CROWD.truth[:100]),
     "ds": fc.DawidSkene().fit(CROWD.votes),
     "ds by group": fc.DawidSkene(by_group=True, ties="last").fit(CROWD.votes, **GROUPS),
+    "ds, pooled": fc.DawidSkene(by_group=True, pooling="learned").fit(CROWD.votes, **GROUPS),
     "ds of no rounds": fc.DawidSkene(n_iter=0).fit(CROWD.votes),
     "one-coin": fc.OneCoinDawidSkene(tol=float("inf")).fit(CROWD.votes),
     "glad": fc.GLAD().fit(CROWD.votes),

@@ -99,12 +99,86 @@ def test_a_group_with_few_known_labels(crowd: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"decision": "randomized"}, {"strict": True}, {"objective": [[2.0, 0.0], [0.0, 1.0]]}]
+    "settings",
+    [
+        {"decision": "randomized"},
+        {"strict": True},
+        {"objective": [[2.0, 0.0], [0.0, 1.0]]},
+        {"objective": "f1"},
+        {"confidence": 0.9, "epsilon": 0.2},
+    ],
 )
 def test_other_ways_to_make_labels_fair(crowd: Any, settings: dict[str, Any]) -> None:
     fair = fitted(crowd, gold_of(crowd, 100), **settings)
     assert isinstance(fair.accuracy_, AccuracyEstimate)
     assert fair.accuracy_.low < real(crowd, fair.labels_) < fair.accuracy_.high
+
+
+def test_a_confidence_promise_is_estimated_at_the_epsilon_it_tightened(crowd: Any) -> None:
+    promised = fitted(crowd, gold_of(crowd, 100), epsilon=0.2, confidence=0.9)
+    tightened = promised.certificate_.epsilon
+    assert tightened < 0.2
+    assert promised.gold_estimates_ == fitted(crowd, gold_of(crowd, 100), epsilon=tightened).gold_estimates_
+
+
+def test_names_and_order_do_not_matter(crowd: Any) -> None:
+    """To the last bit, but for tasks that are tied: which of them are relabelled depends on their ids."""
+    gold = gold_of(crowd, 120)
+    settings = {"epsilon": 1.0}
+    found = fitted(crowd, gold, **settings).gold_estimates_
+    names = {task: f"n{new}" for task, new in enumerate(np.random.default_rng(0).permutation(600))}
+    votes = crowd.votes.assign(task=crowd.votes["task"].map(names)).sample(frac=1, random_state=0)
+    fair = fc.FairCrowd(fc.CalibratedCrowd(), **settings).fit(
+        votes, true_labels=gold.rename(index=names), sensitive_features=crowd.sensitive_features.rename(index=names)
+    )
+    assert fair.gold_estimates_ == found
+
+
+def test_no_change_has_no_price(crowd: Any) -> None:
+    fair = fitted(crowd, gold_of(crowd, 60), epsilon=1.0)
+    assert fair.certificate_.changed == 0
+    assert (fair.price_.estimate, fair.price_.low, fair.price_.high) == (0, 0, 0)
+    assert fair.accuracy_ == fair.accuracy_before_
+
+
+def test_new_votes_are_labelled_by_the_same_rule(crowd: Any) -> None:
+    fair = fitted(crowd, gold_of(crowd, 100))
+    again = fair.predict(crowd.votes, sensitive_features=crowd.sensitive_features)
+    assert (again == fair.labels_).mean() > 0.98  # ties are broken by chance
+    new = fc.simulate_crowd(50, 60, 5, random_state=8)  # half of the workers are not known
+    labels = fair.predict(new.votes, sensitive_features=new.sensitive_features)
+    assert len(labels) == 50
+    probas = fair.predict_proba(new.votes, sensitive_features=new.sensitive_features)
+    np.testing.assert_allclose(probas.to_numpy().sum(axis=1), 1)
+
+
+@pytest.mark.filterwarnings("ignore::faircrowd.errors.DataWarning")
+@pytest.mark.parametrize("estimator", [fc.BayesVote(), [fc.GoldMajorityVote(), fc.DawidSkene(by_group=True)]])
+def test_aggregators_that_learn_from_known_labels(crowd: Any, estimator: Any) -> None:
+    fair = fc.FairCrowd(fc.CalibratedCrowd(estimator, by_group=True), epsilon=0.05)
+    fair.fit(crowd.votes, true_labels=gold_of(crowd, 150), sensitive_features=crowd.sensitive_features)
+    assert fair.accuracy_.low <= real(crowd, fair.labels_) <= fair.accuracy_.high
+    assert fair.accuracy_before_ == fair.estimator_.accuracy_
+
+
+@pytest.mark.filterwarnings("ignore::faircrowd.errors.DataWarning")
+def test_three_classes_and_three_groups() -> None:
+    crowd = fc.simulate_crowd(
+        400,
+        25,
+        5,
+        group_shares=[0.5, 0.3, 0.2],
+        class_shares=[[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.4, 0.2]],
+        skill_ranges=((0.5, 0.9), (0.4, 0.8), (0.5, 0.8)),
+        random_state=1,
+    )
+    fair = fitted(crowd, crowd.truth.sample(150, random_state=1))
+    found = fair.gold_estimates_
+    for name in ("0", "1", "2"):
+        assert sum(estimate.estimate for estimate in found.truth_rates[name].values()) == pytest.approx(1, abs=1e-6)
+    rates = pd.crosstab(crowd.sensitive_features, crowd.truth, normalize="index")
+    assert found.truth_gap.low <= (rates.max() - rates.min()).max() <= found.truth_gap.high
+    assert json.dumps(fair.certificate_.to_dict(), allow_nan=False)
 
 
 def test_a_refit_forgets(crowd: Any) -> None:

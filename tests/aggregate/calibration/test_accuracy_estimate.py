@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from faircrowd.aggregate.calibration.accuracy_estimate import (
     AccuracyEstimate,
@@ -132,3 +133,63 @@ def test_words() -> None:
     found = AccuracyEstimate(0.812, 0.7251, 0.8749, 0.9, 1234)
     assert str(found) == "81.2% (72.5% to 87.5%, 90% interval from 1,234 known labels)"
     assert found.to_dict() == {"estimate": 0.812, "low": 0.7251, "high": 0.8749, "confidence": 0.9, "n_gold": 1234}
+
+
+def test_one_known_label_in_words() -> None:
+    assert str(AccuracyEstimate(0.5, 0.0, 1.0, 0.95, 1)).endswith("95% interval from 1 known label)")
+
+
+@pytest.mark.parametrize("believed", [0.5, 0.8, 0.999])
+@pytest.mark.parametrize("right", [30, 38, 40])
+def test_a_posterior_that_tells_nothing_gives_the_interval_of_a_share(believed: float, right: int) -> None:
+    """The same belief for all tasks: as good as no posterior, so that known labels alone decide."""
+    found_right = np.arange(40) < right
+    part = Part(found_right - believed, believed, believed * (1 - believed))
+    found = difference_estimate([part], found_right.astype(float), 10**9, 0.95)
+    assert found is not None
+    assert found.estimate == pytest.approx(right / 40, abs=1e-6)
+    z2 = t.ppf(0.975, 39) ** 2
+    middle, root = right / 40 + z2 / 80, np.sqrt(z2 * right / 40 * (1 - right / 40) / 40 + (z2 / 80) ** 2)
+    wilson = np.array([middle - root, middle + root]) / (1 + z2 / 40)
+    np.testing.assert_allclose([found.low, found.high], wilson, atol=0.01)
+
+
+@pytest.mark.parametrize("kind", ["calibrated", "too sure", "certain", "constant"])
+@pytest.mark.parametrize("accuracy", [0.6, 0.9, 0.97, 0.995])
+@pytest.mark.parametrize("n_known", [5, 20, 100])
+def test_intervals_contain_the_accuracy(kind: str, accuracy: float, n_known: int) -> None:
+    """Also near one, where no error may be seen, and whether or not the posterior can be believed."""
+    rng = np.random.default_rng(0)
+    n_tasks, covered, widths = 600, 0, []
+    for _ in range(200):
+        sure = rng.beta(4 * accuracy, 4 - 4 * accuracy, n_tasks)
+        right = rng.random(n_tasks) < sure
+        beliefs = {"calibrated": sure, "too sure": sure**0.3, "certain": np.ones(n_tasks)}
+        f = beliefs.get(kind, np.full(n_tasks, 0.8))
+        known, others = np.split(rng.permutation(n_tasks), [n_known])
+        part = Part(right[known] - f[known], exact_mean(f[others]), exact_mean((f * (1 - f))[others]))
+        found = difference_estimate([part], right[known].astype(float), n_tasks, 0.95)
+        assert found is not None
+        covered += found.low - 1e-12 <= right.mean() <= found.high + 1e-12
+        widths.append(found.high - found.low)
+    assert covered / 200 >= 0.87
+    assert 0 < np.mean(widths) < {5: 0.85, 20: 0.45, 100: 0.2}[n_known]
+
+
+def test_rates_of_a_posterior_that_is_certain_have_a_width() -> None:
+    """No known label contradicts it, but one in a hundred might."""
+    truth = np.arange(400) % 2
+    part = Part(np.zeros(50), 0.5, 0.0)
+    found = difference_estimate([part], truth[:50].astype(float), 400, 0.95)
+    assert found is not None
+    assert found.estimate == 0.5
+    assert found.high - found.low > 0.02
+
+
+def test_a_price_of_no_changes_is_nothing() -> None:
+    p = np.random.default_rng(0).dirichlet([1, 1], 30)
+    fold = fold_of(p, [0, 1, 2], [0, 1, 1])
+    labels = p.argmax(axis=1).astype(np.int32)
+    known = found_values(fold.task, fold.truth, labels, labels)
+    found = difference_estimate([part_of(fold, labels, labels)], known, 30, 0.95, is_share=False)
+    assert found == AccuracyEstimate(0.0, 0.0, 0.0, 0.95, 3)
