@@ -12,7 +12,7 @@ import pytest
 from faircrowd import VoteTable, read_votes
 from faircrowd.errors import FileError, InputError, MissingColumnError
 from faircrowd.votes.facts import Numbers, read_facts
-from faircrowd.votes.groups import attach_groups, gold_codes, gold_pairs
+from faircrowd.votes.groups import attach_groups, gold_codes, gold_pairs, truth_codes
 
 VOTES = pd.DataFrame(
     {
@@ -283,3 +283,16 @@ def test_numbers_by_worker(given: Any, numbers: list[float]) -> None:
 def test_numbers_that_are_none(given: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Numbers.read(given).of(read_votes(VOTES).workers)
+
+
+def test_true_labels_in_a_table_with_other_columns() -> None:
+    """A column named as labels are is taken; several columns without such a name are refused."""
+    table = read_votes(pd.DataFrame({"task": [1, 2], "worker": [1, 1], "label": ["a", "b"]}))
+    rows = pd.DataFrame({"task": [1, 2], "note": ["x", "y"], "truth": ["b", "c"]})
+    truth, strange = truth_codes(table, rows)
+    assert (truth.tolist(), strange) == ([1, -2], ["c"])
+    assert gold_codes(table, rows)[1].tolist() == [1, 2]
+    readers: tuple[Any, ...] = (truth_codes, gold_codes)
+    for read in readers:
+        with pytest.raises(InputError, match="True labels must be one column; got several"):
+            read(table, rows.rename(columns={"truth": "other"}))

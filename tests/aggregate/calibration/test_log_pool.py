@@ -162,6 +162,9 @@ def test_the_natural_order_is_free_of_names() -> None:
     shuffled = np.random.default_rng(0).permutation(40)
     np.testing.assert_array_equal(shuffled[natural_order(logs[:, shuffled], truth[shuffled], group[shuffled])], order)
     np.testing.assert_array_equal(natural_order(logs[..., ::-1], (2 - truth).astype(np.int32), 2 - group), order)
+    mirrored = np.log([[[0.3, 0.7], [0.7, 0.3]]])  # as sure of one class as of the other, and class 0 is right
+    for one, truth_of_both in ((mirrored, 0), (mirrored[..., ::-1], 1)):
+        assert natural_order(one, np.full(2, truth_of_both, dtype=np.int32)).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
