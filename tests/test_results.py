@@ -16,8 +16,8 @@ MODULES = sorted(
     if found.name.startswith(("faircrowd.fair.", "faircrowd.audit."))
 )
 COMPARED = {
-    *("BayesDivergence", "Certificate", "DemographicParity", "GapInterval", "Independence", "MajorityBound", "Margin"),
-    "Verdict",
+    *("BayesDivergence", "Certificate", "DemographicParity", "GapInterval", "GoldEstimates", "GoldPlan"),
+    *("Independence", "MajorityBound", "Margin", "PlannedInterval", "Verdict"),
 }
 """Values without arrays. Arrays cannot be compared by ==, so results with arrays are equal only to themselves."""
 

@@ -173,7 +173,7 @@ class CalibratedCrowd(Aggregator):
     >>> crowd = simulate_crowd(1000, 50, random_state=0)
     >>> some_gold = crowd.truth.sample(100, random_state=0)
     >>> honest = CalibratedCrowd(DawidSkene()).fit(crowd.votes, true_labels=some_gold)
-    >>> honest.accuracy_.low < (honest.labels_ == crowd.truth).mean() < honest.accuracy_.high
+    >>> bool(honest.accuracy_.low < (honest.labels_ == crowd.truth).mean() < honest.accuracy_.high)
     True
     """
 
