@@ -38,6 +38,8 @@ TESTS = [
     "tests/audit",
     "tests/bad_input",
     "tests/engines/spark/test_passes.py",
+    "tests/runs/test_inputs_in_memory.py",
+    "tests/runs/test_same_bytes.py",
     *FOLDERS,
 ]
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "--doctest-modules", "--assert=plain"]
