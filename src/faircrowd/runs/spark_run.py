@@ -114,6 +114,7 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
     notes = tuple(table.notes())
     if isinstance(model, CalibratedCrowd):
         notes += model.calibration_.notes
+        notes += ("whether the known labels look like a random sample of the tasks is not checked in Spark",)
         notes += ("the accuracy of fair labels is not estimated in Spark",) if fair is not None else ()
     return SparkRun(summary, None if fair is None else fair.certificate_, notes, written)
 

@@ -213,7 +213,7 @@ class CalibratedCrowd(Aggregator):
         members = [copy(member) for member in self._members()]
         if true_labels is None:
             raise InputError("CalibratedCrowd learns from known labels; give true_labels=...")
-        if isinstance(true_labels, list | tuple):
+        if isinstance(true_labels, list):
             raise InputError(
                 "Known labels go by task: give a Series indexed by task, a dict or a frame; a list has no task ids."
             )
@@ -233,8 +233,7 @@ class CalibratedCrowd(Aggregator):
         self._known = self._learn(votes, gold)
         self._calibrator = self._known.pool
         self._store(votes, self._pooled(votes, self._fits, self._calibrator))
-        unchecked = ["whether the known labels look like a random sample of the tasks is not checked in Spark"]
-        notes += [*_few(votes, self._known), *(self._unusual(votes) if isinstance(votes, VoteTable) else unchecked)]
+        notes += [*_few(votes, self._known), *(self._unusual(votes) if isinstance(votes, VoteTable) else [])]
         self._notes = tuple(notes)
         for note in notes:
             warn(f"{note[0].upper()}{note[1:]}{'' if note.endswith('?') else '.'}", DataWarning)
