@@ -139,6 +139,7 @@ def test_aggregate_writes_what_python_returns(method: str, crowd: Path, tmp_path
     code, out, err = faircrowd(
         *("aggregate", crowd / "votes.csv", "--tasks", crowd / "tasks.csv", "--group", "group", "--truth", "truth"),
         *("--method", method, "--out", tmp_path / "run"),
+        *(("--calibrate", "truth") if method == "calibrated" else ()),
     )
     assert (code, err) == (0, "")
     model = fitted(method, crowd)

@@ -95,7 +95,7 @@ Calibrate = Annotated[
         "estimate the real accuracy."
     ),
 ]
-ByGroup = Annotated[bool, typer.Option(help=f"{_GROUPED}: learn each worker in each group.")]
+ByGroup = Annotated[bool, typer.Option(help=f"{_GROUPED}: learn each worker (calibrated: each class) in each group.")]
 Task = Annotated[str | None, typer.Option(help="Name of the task column.")]
 Worker = Annotated[str | None, typer.Option(help="Name of the worker column.")]
 Label = Annotated[str | None, typer.Option(help="Name of the label column.")]

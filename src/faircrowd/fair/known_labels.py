@@ -8,7 +8,7 @@ the fold.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,10 +123,11 @@ def estimates_of(model: CalibratedCrowd, labels: Codes, asked: Mapping[str, Any]
     def by_group(labels: Callable[[_Made], Codes]) -> dict[str, AccuracyEstimate | None]:
         return {name: estimate(labels, None, members) if enough[name] else None for name, members in in_group.items()}
 
+    before, changed = _found(estimate(lambda made: made.before)), float((final.before != final.after).mean())
     return GoldEstimates(
-        accuracy=_found(estimate(lambda made: made.after)),
-        accuracy_before=_found(estimate(lambda made: made.before)),
-        price=_found(estimate(lambda made: made.after, lambda made: made.before)),
+        accuracy=_near(_found(estimate(lambda made: made.after)), before, changed),
+        accuracy_before=before,
+        price=_near(_found(estimate(lambda made: made.after, lambda made: made.before)), None, changed),
         group_accuracy=by_group(lambda made: made.after),
         group_accuracy_before=by_group(lambda made: made.before),
         truth_rates=rates,
@@ -145,13 +146,24 @@ def accuracy_by_epsilon(
     for epsilon in epsilons:
         how = {**asked, "epsilon": epsilon}
         parts = [part_of(fit, _made(fit.posterior, votes, how).after) for fit in fits]
-        right = found_values(known, truth, _made(model.posterior_.in_memory(), votes, how).after)
-        found.append(_found(difference_estimate(parts, right, votes.n_tasks, model.confidence)))
+        before, after = _made(model.posterior_.in_memory(), votes, how)
+        right = found_values(known, truth, after)
+        one = _found(difference_estimate(parts, right, votes.n_tasks, model.confidence))
+        found.append(_near(one, model.accuracy_, float((before != after).mean())))
     return found
 
 
 def _made(posterior: Posterior, votes: VoteTable, asked: Mapping[str, Any]) -> _Made:
     return _Made(posterior.label_codes, solve_problem(from_posterior(posterior, votes), **asked).solved.labels)
+
+
+def _near(found: AccuracyEstimate, before: AccuracyEstimate | None, changed: float) -> AccuracyEstimate:
+    """Limit an accuracy to what a share of changed labels can make of that before; a price (None) to that share."""
+    limited = {}
+    for name in ("estimate", "low", "high"):
+        centre = 0.0 if before is None else getattr(before, name)
+        limited[name] = min(max(getattr(found, name), centre - changed), centre + changed)
+    return replace(found, **limited)
 
 
 def _found(estimate: AccuracyEstimate | None) -> AccuracyEstimate:

@@ -1,5 +1,6 @@
 """What the posterior believes beside what is true: accuracy, its price, and the gap of the true labels themselves."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ TOO_FAR = 0.05
 """A believed and a real number that differ by more than this are shown in red."""
 
 _TASKS_PER_PIECE = 1 << 18
+_ENOUGH_TRUTHS = 20
 
 
 class Pair(NamedTuple):
@@ -31,11 +33,14 @@ class Pair(NamedTuple):
     what: str
     believed: float
     real: float
+    known: int | None = None  # number of true labels that the real number is a mean of
 
     @property
     def is_off(self) -> bool:
-        """Whether the two are far apart."""
-        return abs(self.believed - self.real) > TOO_FAR
+        """Whether the two are far apart, and further than chance explains where few true labels are known."""
+        share = min(abs(self.believed), 1.0)
+        chance = 0.0 if self.known is None else 3 * math.sqrt(max(share * (1 - share), 0.05) / max(self.known, 1))
+        return abs(self.believed - self.real) > max(TOO_FAR, chance)
 
     @property
     def in_words(self) -> str:
@@ -70,14 +75,19 @@ def share_right(labels: Codes, truth: Codes | None) -> float | None:
 
 
 def truth_facts(votes: VoteTable, truth: Codes | None, names: list[str]) -> dict[str, Any]:
-    """Return what a summary holds about the true labels by group; nothing without truth in two groups or more."""
+    """Return what a summary holds about the true labels by group; nothing if fewer than two groups have enough of them.
+
+    A group has enough if its truth is known of all tasks, or of at least twenty: the gap of a handful is chance.
+    """
     if truth is None or votes.groups is None or votes.group is None:
         return {}
     counts = np.zeros((len(votes.groups), len(names)), dtype=np.int64)
     np.add.at(counts, (votes.group[truth >= 0], truth[truth >= 0]), 1)
     known = np.bincount(votes.group[truth != -1], minlength=len(votes.groups))
-    if (known > 0).sum() < 2:
+    enough = (known >= _ENOUGH_TRUTHS) | ((known > 0) & (known == np.bincount(votes.group, minlength=known.size)))
+    if enough.sum() < 2:
         return {}
+    known = np.where(enough, known, 0)
     rates = np.divide(counts, known[:, None], out=np.full(counts.shape, np.nan), where=known[:, None] > 0)
     gaps, groups = range_over_groups(rates, axis=0), votes.groups.names
     k = int(np.argmax(gaps))

@@ -29,8 +29,9 @@ _FEWEST_TRUTHS = 50
 """With fewer known labels, confidence is not compared with the share of right labels: it would be mostly chance."""
 
 
-def plain_story(summary: Summary) -> dict[str, Any]:
+def plain_story(summary: Summary, calibration: Calibration | None = None) -> dict[str, Any]:
     """Return the story of a run without groups to compare."""
+    best = [] if summary.estimated_accuracy is None else [_estimate_card("accuracy", summary.estimated_accuracy)]
     return {
         "title": "Consensus labels",
         "answer": (
@@ -38,12 +39,14 @@ def plain_story(summary: Summary) -> dict[str, Any]:
             f"{summary.agreement:.1%} of the votes agree with the label of their task."
         ),
         "cards": [
+            *best,
             _card("tasks", f"{summary.tasks:,}"),
             _card("workers", f"{summary.workers:,}"),
             _card("votes", f"{summary.votes:,}"),
             _card("votes that agree with the label", f"{summary.agreement:.1%}"),
             *_accuracy_cards(summary),
         ],
+        "estimates": None if calibration is None else _estimates(summary, calibration, None),
         "truth": _truth(summary),
         "note": (
             "No sensitive group was given, so this page does not compare groups."
@@ -174,7 +177,8 @@ def _cards(summary: Summary, result: FairResult, asked: bool) -> list[dict[str, 
 
 def _estimate_card(what: str, found: AccuracyEstimate) -> dict[str, str]:
     interval = f"{found.low:.1%} to {found.high:.1%}"
-    return _card(f"{what}, estimated: {interval} with {found.confidence:.0%} confidence", f"{found.estimate:.1%}")
+    sure = f"{100 * found.confidence:g}%"
+    return _card(f"{what}, estimated: {interval} with {sure} confidence", f"{found.estimate:.1%}")
 
 
 def _estimates(summary: Summary, calibration: Calibration, estimates: GoldEstimates | None) -> dict[str, Any]:
@@ -186,25 +190,33 @@ def _estimates(summary: Summary, calibration: Calibration, estimates: GoldEstima
             ("accuracy before fairness", estimates.accuracy_before),
             ("accuracy given up", estimates.price),
             ("gap of the true labels", estimates.truth_gap),
-            *((f"accuracy in group {short(name)}", found) for name, found in estimates.group_accuracy.items()),
+            *(
+                (f"accuracy in group {short(name)}{when}", of_groups[name])
+                for name in list(estimates.group_accuracy)[:MAX_GROUPS]
+                for when, of_groups in (
+                    (" before fairness", estimates.group_accuracy_before),
+                    ("", estimates.group_accuracy),
+                )
+            ),
         ]
     shown = [
         {"what": what, "estimate": f"{found.estimate:.1%}", "low": f"{found.low:.1%}", "high": f"{found.high:.1%}"}
         | {"known": f"{found.n_gold:,}"}
-        for what, found in rows[: 5 + MAX_GROUPS]
+        for what, found in rows
         if found is not None
     ]
     confidence = None if summary.estimated_accuracy is None else summary.estimated_accuracy.confidence
-    return {"rows": shown, "calibration": calibration, "confidence": f"{confidence or 0.95:.0%}"}
+    return {"rows": shown, "calibration": calibration, "confidence": f"{100 * (confidence or 0.95):g}%"}
 
 
 def _accuracy_cards(summary: Summary) -> list[dict[str, str]]:
     """Return believed and real accuracy, where the truth is known."""
     if summary.accuracy is None or summary.believed_accuracy is None:
         return []
+    real = "accuracy on labels it learned from" if summary.accuracy_in_sample else "real accuracy"
     return [
         _card("believed accuracy", f"{summary.believed_accuracy:.1%}"),
-        _card("real accuracy", f"{summary.accuracy:.1%}", _off(summary, "accuracy")),
+        _card(real, f"{summary.accuracy:.1%}", _off(summary, "accuracy")),
     ]
 
 
@@ -234,6 +246,7 @@ def _truth(summary: Summary) -> dict[str, Any] | None:
     names = list(next(iter(shares.values()), {}))[:MAX_CLASSES]
     return {
         "known": summary.truths,
+        "all": summary.truths == summary.tasks,
         "in_sample": summary.accuracy_in_sample,
         "pairs": summary.pairs(),
         "gap": summary.truth_gap,
@@ -283,7 +296,7 @@ def _errors(
             believed = believed_accuracy(problem.posterior[inside], labels[inside])
             cells.append([f"{believed:.1%}", _share(right[member]), *(_share(part) for part in recalls)])
             if member.any() and not summary.accuracy_in_sample:
-                pairs.append(Pair("accuracy", believed, float(right[member].mean())))
+                pairs.append(Pair("accuracy", believed, float(right[member].mean()), int(member.sum())))
         row = {"group": groups[a], "known": f"{int(member.sum()):,}", "before": cells[0], "after": cells[1]}
         rows.append({**row, "off": any(pair.is_off for pair in pairs), "words": pairs[-1].in_words if pairs else "–"})
     return {"classes": [classes[k] for k in shown], "rows": rows}

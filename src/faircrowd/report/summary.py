@@ -128,7 +128,7 @@ class Summary:
     @property
     def real_price(self) -> float | None:
         """The real accuracy that fair labels gave up; None if it is not known."""
-        if self.accuracy is None or self.accuracy_before is None:
+        if self.accuracy is None or self.accuracy_before is None or self.accuracy_in_sample:
             return None
         return self.accuracy_before - self.accuracy
 
@@ -137,12 +137,12 @@ class Summary:
         if self.accuracy is None or self.believed_accuracy is None or self.accuracy_in_sample:
             return []
         if self.accuracy_before is None or self.believed_accuracy_before is None:
-            return [Pair("accuracy", self.believed_accuracy, self.accuracy)]
+            return [Pair("accuracy", self.believed_accuracy, self.accuracy, self.truths)]
         price = self.believed_accuracy_before - self.believed_accuracy, self.accuracy_before - self.accuracy
         return [
-            Pair("accuracy before fairness", self.believed_accuracy_before, self.accuracy_before),
-            Pair("accuracy", self.believed_accuracy, self.accuracy),
-            Pair("price of fairness", *price),
+            Pair("accuracy before fairness", self.believed_accuracy_before, self.accuracy_before, self.truths),
+            Pair("accuracy", self.believed_accuracy, self.accuracy, self.truths),
+            Pair("price of fairness", *price, self.truths),
         ]
 
     def lines(self) -> list[tuple[str, str]]:
@@ -163,10 +163,12 @@ class Summary:
             said.append(("gap", f"{self.gap:.3f}{_where(self.gap, self.gap_between, self.group_shares)}"))
         if self.truth_gap is not None:
             where = _where(self.truth_gap, self.truth_gap_between, self.truth_shares)
-            said.append(("true gap", f"{self.truth_gap:.3f} between the true labels of the groups{where}"))
+            some = "" if self.truths == self.tasks else f", of the {self.truths:,} tasks whose truth is known"
+            said.append(("true gap", f"{self.truth_gap:.3f} between the true labels of the groups{some}{where}"))
         elif self.estimated_truth_gap is not None:
             gap = self.estimated_truth_gap
-            said.append(("true gap", f"{gap.estimate:.3f} ({gap.low:.3f} to {gap.high:.3f}) as estimated"))
+            found = f"{gap.estimate:.3f} ({gap.low:.3f} to {gap.high:.3f}) between the true labels of the groups"
+            said.append(("true gap", f"{found}, as estimated; being the largest of several, rather too high"))
         if self.estimated_accuracy is not None:
             said.append(("estimated", self._estimated(self.estimated_accuracy)))
         elif self.estimated_accuracy_before is not None:
@@ -356,7 +358,9 @@ def fair_lines(
     lines.append(("optimum", f"{found} (bound {c.bound:.6f}, believed {c.objective} {c.value:.6f}; {c.solver})"))
     moved = [f"{row['tasks']:,} in group {row['group']} from {row['before']} to {row['after']}" for row in c.changes]
     if moved:
-        lines.append(("changed", "; ".join(moved[:_MAX_SHOWN_CHANGES])))
+        rest = sum(row["tasks"] for row in c.changes[_MAX_SHOWN_CHANGES:])
+        more = [f"{rest:,} in {len(moved) - _MAX_SHOWN_CHANGES} other ways (see labels.csv)"] if rest else []
+        lines.append(("changed", "; ".join([*moved[:_MAX_SHOWN_CHANGES], *more])))
     lines.append(("rule", " | ".join(line.strip() for line in c.thresholds.splitlines())))
     return lines
 

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from faircrowd.aggregate.registry import kind_named
+from faircrowd.aggregate.registry import kind_named, kind_of
 from faircrowd.runs.options import CALIBRATED, NONE, READING, FairOptions, ModelOptions, ReadOptions, RunOptions
 
 __all__ = ["how_to_repeat"]
@@ -29,12 +29,13 @@ def how_to_repeat(options: RunOptions, out: str = "reproduced", in_memory: Colle
     >>> how_to_repeat(RunOptions(read, ModelOptions("majority"), FairOptions(0.05)), "again")
     "faircrowd aggregate 'my votes.csv' --group gender --method majority --epsilon 0.05 --out again"
     """
-    usual = ModelOptions.given(options.model.method).make().get_params()  # what the command line takes by default
+    # What the command line takes by default:
+    usual = ModelOptions.given(options.model.method).make().get_params(deep=False)
     chosen = _different(options.model, usual)
     is_plain = options.read.format is None and (options.fair is None or isinstance(options.fair.objective, str))
     is_plain = is_plain and not set(in_memory) - {"truth"}
     if options.read.votes is None or not is_plain or not set(chosen) <= set(_ON_COMMAND_LINE):
-        defaults = ModelOptions(options.model.method).make().get_params()
+        defaults = ModelOptions(options.model.method).make().get_params(deep=False)
         return _in_python(options, _different(options.model, defaults), out, in_memory)
     read = options.read
     given: list[tuple[str, object, object]] = [
@@ -83,7 +84,7 @@ def _default(name: str) -> object:
 
 def _different(model: ModelOptions, usual: Mapping[str, object]) -> dict[str, object]:
     """Return the parameters of a model that differ from the usual ones."""
-    found = replace(model, calibrated=False).make().get_params()
+    found = replace(model, calibrated=False).make().get_params(deep=False)
     return {name: value for name, value in found.items() if not _same(value, usual.get(name))}
 
 
@@ -104,8 +105,17 @@ def _as_arguments(given: Iterable[tuple[str, object, object]]) -> list[str]:
 
 def _as_call(arguments: Mapping[str, object]) -> str:
     """Return arguments as they are written in a call; what has no short text is shown as ``...``."""
-    is_plain = {name: isinstance(value, bool | int | float | str) for name, value in arguments.items()}
-    return ", ".join(f"{name}={value!r}" if is_plain[name] else f"{name}=..." for name, value in arguments.items())
+    return ", ".join(f"{name}={_as_text(value)}" for name, value in arguments.items())
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_as_text, value))}]" if all(kind_of(part) for part in value) else "..."
+    if (kind := kind_of(value)) is not None and hasattr(value, "get_params"):
+        usual = kind.load()().get_params(deep=False)
+        given = {name: part for name, part in value.get_params(deep=False).items() if not _same(part, usual[name])}
+        return f"{kind.class_name}({_as_call(given)})"
+    return repr(value) if value is None or isinstance(value, bool | int | float | str) else "..."
 
 
 def _same(value: object, default: object) -> bool:

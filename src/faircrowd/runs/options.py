@@ -132,7 +132,7 @@ class ModelOptions:
     def in_full(self) -> dict[str, object]:
         """Return all parameters of the aggregator, also those left at their defaults, as JSON can hold them."""
         model = replace(self, calibrated=False).make()
-        return {name: _as_plain(value) for name, value in model.get_params().items()}
+        return {name: _as_plain(value) for name, value in model.get_params(deep=False).items()}
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,8 @@ class RunOptions:
             return None
         if self.read.calibrate is not None:
             return self.read.calibrate
-        needs = kind_named(self.model.method).gold == "required"
+        # Truth is to score by; the older methods that need known labels may learn from it, too.
+        needs = kind_named(self.model.method).gold == "required" and self.model.method != CALIBRATED
         return self.read.gold or (self.read.truth if needs else None)
 
     @property
@@ -298,6 +299,8 @@ class RunOptions:
                 )
             if read.tasks is None and self.engine.name != "spark":
                 raise OptionError("calibrate names a column of the tasks table; give tasks=...", parameter="calibrate")
+        elif method == CALIBRATED and read.gold is None and not self.gold_in_memory:
+            raise OptionError("method=calibrated learns from known labels; give tasks=... calibrate=...")
         elif kind.gold == "required" and read.gold is None and read.truth is None:
             raise OptionError(f"method={method} learns from known labels; give tasks=... gold=...")
         if kind.gold == "unused" and read.gold is not None:
@@ -326,6 +329,7 @@ class RunOptions:
             "truth": read.truth,
             "gold": None if read.calibrate is not None else self.learned,
             "calibrate": read.calibrate,
+            "calibrated": self.model.calibrated,
             "method": self.model.method,
             "reading": read.columns,
             "parameters": self.model.in_full(),
@@ -356,7 +360,7 @@ class RunOptions:
         )
         method = found["method"]
         parameters = {name: _from_plain(value) for name, value in found["parameters"].items()}
-        model = ModelOptions(method, parameters, read.calibrate is not None and method != CALIBRATED)
+        model = ModelOptions(method, parameters, bool(found.get("calibrated")))
         if command == "audit":
             return cls(read, model, audit=AuditOptions(*(found[name] for name in AuditOptions.__dataclass_fields__)))
         if "epsilon" not in found:

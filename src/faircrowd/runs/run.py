@@ -135,11 +135,11 @@ class Run:
     @cached_property
     def story(self) -> dict[str, Any]:
         """The numbers and sentences of the page."""
+        calibration = self.model.calibration_ if isinstance(self.model, CalibratedCrowd) else None
         if self.audit is None:
-            return plain_story(self.summary)
+            return plain_story(self.summary, calibration)
         result = self._unconstrained() if self.result is None else self.result
         asked = self.result is not None
-        calibration = self.model.calibration_ if isinstance(self.model, CalibratedCrowd) else None
         return fair_story(
             self.summary,
             self.votes,
@@ -213,12 +213,16 @@ class Run:
         )
         if self.options.audit is not None and self.audit is not None:
             more = audit_lines(self.audit)
-        return [*self.summary.lines(), *more]
+        return [*self.summary.lines(), *(("warning", warning) for warning in self.warnings), *more]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What speaks against trusting what was estimated from known labels."""
+        return self.model.calibration_.notes if isinstance(self.model, CalibratedCrowd) else ()
 
     def all_notes(self, *more: str) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
-        gold = self.model.calibration_.notes if isinstance(self.model, CalibratedCrowd) else ()
-        return [*self.votes.notes(), *self.notes, *more, *gold, *self.summary.notes()]
+        return [*self.votes.notes(), *self.notes, *more, *self.summary.notes()]
 
     def details(self) -> dict[str, Any]:
         """Return the certificate or the audit, if there is one, as plain values, ready for JSON."""

@@ -111,7 +111,10 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
             write_parquet(problem.table(labels), folder.new_folder(SPARK_LABELS))
         table.close()
     written = Written(out, tuple(file for file in _FILES if file in folder.names))
-    notes = (*table.notes(), *(model.calibration_.notes if isinstance(model, CalibratedCrowd) else ()))
+    notes = tuple(table.notes())
+    if isinstance(model, CalibratedCrowd):
+        notes += model.calibration_.notes
+        notes += ("the accuracy of fair labels is not estimated in Spark",) if fair is not None else ()
     return SparkRun(summary, None if fair is None else fair.certificate_, notes, written)
 
 

@@ -175,7 +175,7 @@ def page_of(run: "Run", proof: Mapping[str, Any]) -> str:
     facts = {
         "method": summary.method,
         "rounds": rounds,
-        "notes": [line[0].upper() + line[1:] for line in run.all_notes()],
+        "notes": [line[0].upper() + line[1:] for line in (*run.warnings, *run.all_notes())],
         "command": how_to_repeat(run.options, in_memory=run.in_memory),
         "versions": [*((name, value) for name, value in versions if value), *hashes],
     }

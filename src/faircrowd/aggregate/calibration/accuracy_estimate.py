@@ -62,7 +62,7 @@ class AccuracyEstimate:
 
     def __str__(self) -> str:
         return (
-            f"{self.estimate:.1%} ({self.low:.1%} to {self.high:.1%}, {self.confidence:.0%} interval from "
+            f"{self.estimate:.1%} ({self.low:.1%} to {self.high:.1%}, {100 * self.confidence:g}% interval from "
             f"{self.n_gold:,} known label{'s' * (self.n_gold != 1)})"
         )
 

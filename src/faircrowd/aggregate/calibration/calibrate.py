@@ -186,7 +186,7 @@ class CalibratedCrowd(Aggregator):
     def fit(
         self,
         data: VotesLike,
-        true_labels: ByTask,
+        true_labels: ByTask | None = None,
         *,
         sensitive_features: ByTask | None = None,
         on_round: OnRound | None = None,
@@ -211,13 +211,17 @@ class CalibratedCrowd(Aggregator):
         check_count("n_folds", self.n_folds, least=2)
         check_confidence("confidence", self.confidence)
         members = [copy(member) for member in self._members()]
+        if true_labels is None:
+            raise InputError("CalibratedCrowd learns from known labels; give true_labels=...")
+        if isinstance(true_labels, list | tuple):
+            raise InputError(
+                "Known labels go by task: give a Series indexed by task, a dict or a frame; a list has no task ids."
+            )
         given = self._read(data, sensitive_features, true_labels)
         if self.by_group and given.groups is None:
             raise InputError("by_group=True needs the group of each task; give sensitive_features=...")
         notes = _strange(given, true_labels)
         votes, gold = gold_of(given, true_labels)
-        if gold is None:
-            raise InputError("CalibratedCrowd learns from known labels; give true_labels=...")
         assert isinstance(votes, VoteTable | SparkVotes)  # noqa: S101 - the two kinds there are
         for member in members:
             if _learns(member):
@@ -229,10 +233,11 @@ class CalibratedCrowd(Aggregator):
         self._known = self._learn(votes, gold)
         self._calibrator = self._known.pool
         self._store(votes, self._pooled(votes, self._fits, self._calibrator))
-        notes += [*_few(votes, self._known), *(self._unusual(votes) if isinstance(votes, VoteTable) else [])]
+        unchecked = ["whether the known labels look like a random sample of the tasks is not checked in Spark"]
+        notes += [*_few(votes, self._known), *(self._unusual(votes) if isinstance(votes, VoteTable) else unchecked)]
         self._notes = tuple(notes)
         for note in notes:
-            warn(f"{note[0].upper()}{note[1:]}.", DataWarning)
+            warn(f"{note[0].upper()}{note[1:]}{'' if note.endswith('?') else '.'}", DataWarning)
         return self
 
     @property
@@ -454,7 +459,11 @@ class CalibratedCrowd(Aggregator):
         if small.any():
             size, known = (np.append(counts[~small], counts[small].sum()) for counts in (size, known))
             names = [*(name for name, is_small in zip(names, small, strict=True) if not is_small), "of small groups"]
-        expected = size * (n / n_tasks)
+        if size[-1] * n < n_tasks:  # still too little, all small groups together
+            size, known = size[:-1], known[:-1]
+        if size.size < 2 or not known.any():
+            return found
+        expected = size / size.sum() * known.sum()
         if chdtrc(size.size - 1, float(((known - expected) ** 2 / expected).sum()) / left) < _UNUSUAL:
             a = int(np.argmax(np.abs(known - expected) / np.sqrt(expected)))
             found.append(
@@ -534,6 +543,14 @@ def _few(votes: Votes, gold: _Gold) -> list[str]:
         found.append(
             f"only {n} known label{'s' * (n != 1)}: the weights hardly move from what is usual, and the interval of "
             f"the accuracy is wide; get {_FEW_LABELS} or more, at best 50 to 100"
+        )
+    labels = np.argmax(gold.logs.mean(axis=0), axis=1)
+    shares = [np.bincount(codes, minlength=gold.logs.shape[2]) / n for codes in (labels, gold.truth)]
+    right, chance = float((labels == gold.truth).mean()), float((shares[0] * shares[1]).sum())
+    if n >= _FEW_LABELS and chance < 1 and right < chance + 2 * math.sqrt(chance * (1 - chance) / n):
+        found.append(
+            f"the votes find only {right:.1%} of the known labels, which is no better than chance; are the known "
+            "labels given by task id?"
         )
     if votes.n_classes > 1 and np.unique(gold.truth).size == 1:
         name = votes.classes.names[gold.truth[0]]
