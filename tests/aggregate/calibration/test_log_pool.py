@@ -77,7 +77,7 @@ def test_the_minimum(shape: tuple[int, int, int], by_group: bool, sharp: float) 
     for _ in range(3):
         at = np.concatenate([rng.uniform(-3, 0.5, n_models), rng.normal(0, 0.3, n_classes * (4 if by_group else 1))])
         given = (logs, truth, group if by_group else None)
-        ends.append(minimize(penalised_loss, at, args=given, jac=True, method="BFGS", options={"gtol": 1e-7}))
+        ends.append(minimize(penalised_loss, at, args=given, jac=True, method="CG", options={"gtol": 1e-6}))
     best = min(ends, key=lambda end: float(end.fun))
     shifts = best.x[n_models : n_models + n_classes] + (
         best.x[n_models + n_classes :].reshape(3, n_classes) if by_group else np.zeros((1, n_classes))
