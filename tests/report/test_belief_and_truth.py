@@ -50,13 +50,30 @@ def votes(groups: str) -> fc.VoteTable:
 
 
 def test_the_gap_of_the_true_labels() -> None:
-    """Of known tasks: three of g (one with a label nobody voted for), two of h, none of i."""
-    truth = np.array([0, 0, -2, -1, 0, 1, -1, -1], np.int32)
+    """Known are all tasks of g (one with a label nobody voted for) and of h, and one of two of i, which is too few."""
+    truth = np.array([0, 0, -2, 1, 0, 1, 1, -1], np.int32)
     found = truth_facts(votes("ggghhhii"), truth, ["x", "y"])
-    assert found["truth_shares"] == {"g": {"x": 2 / 3, "y": 0.0}, "h": {"x": 0.5, "y": 0.5}}
-    assert found["truth_tasks"] == {"g": 3, "h": 2}
-    assert found["truth_gap"] == 0.5
+    assert found["truth_shares"] == {"g": {"x": 2 / 3, "y": 0.0}, "h": {"x": 1 / 3, "y": 2 / 3}}
+    assert found["truth_tasks"] == {"g": 3, "h": 3}
+    assert found["truth_gap"] == 2 / 3
     assert found["truth_gap_between"] == ["y", "h", "g"]
+
+
+def test_the_gap_of_a_handful_of_true_labels_is_not_stated() -> None:
+    """Nineteen of thirty known labels of a group are too few, twenty are enough."""
+    crowd = votes("g" * 30 + "h" * 30)
+    truth = np.full(60, -1, np.int32)
+    truth[:30], truth[30:49] = 0, 1
+    assert truth_facts(crowd, truth, ["x", "y"]) == {}
+    truth[49] = 1
+    assert truth_facts(crowd, truth, ["x", "y"])["truth_gap"] == 1.0
+
+
+def test_chance_is_not_called_wrong() -> None:
+    assert not Pair("accuracy", 0.888, 0.833, 6).is_off
+    assert Pair("accuracy", 0.888, 0.833, 3000).is_off
+    assert Pair("accuracy", 0.94, 0.5, 30).is_off
+    assert not Pair("accuracy", 0.94, 0.9, 3000).is_off
 
 
 def test_one_group_with_truth_has_no_gap() -> None:

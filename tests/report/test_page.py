@@ -259,7 +259,7 @@ RUNS = {
     "no truth": ["--epsilon", 0.1],
     "randomized": ["--epsilon", 0.05, "--decision", "randomized", "--truth", "truth"],
     "f1": ["--epsilon", 0.05, "--objective", "f1"],
-    "confidence": ["--epsilon", 0.3, "--confidence", 0.8],
+    "confidence": ["--epsilon", 0.3, "--confidence", 0.8, "--pooling", "none"],
     "by group": ["--epsilon", 0.05, "--by-group"],
     "nothing to change": ["--epsilon", 1],
     "no gap allowed": ["--epsilon", 0, "--method", "majority"],

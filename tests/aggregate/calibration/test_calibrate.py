@@ -109,6 +109,7 @@ def test_known_labels_of_a_fold_do_not_touch_what_it_is_scored_by(by_group: bool
         assert changed[~own].any()
 
 
+@pytest.mark.filterwarnings("ignore:The votes find only")  # they are noise
 def test_aggregators_that_learn_from_known_labels_are_not_taken_at_their_own_word() -> None:
     """On the labels that it has seen, BayesVote is better than it is."""
     rng = np.random.default_rng(0)
@@ -522,3 +523,12 @@ def test_by_group_without_groups() -> None:
     for estimator, by_group in ((None, True), (fc.DawidSkene(by_group=True), False)):
         with pytest.raises(InputError, match=r"by_group=True needs the group of each task; give sensitive_features"):
             fc.CalibratedCrowd(estimator, by_group=by_group).fit(VOTES, GOLD)
+
+
+def test_known_labels_of_other_tasks_are_noticed() -> None:
+    """Labels by row number instead of task id: the votes find them no more often than chance."""
+    crowd = fc.simulate_crowd(300, 20, random_state=0)
+    moved = crowd.truth.sample(100, random_state=1)
+    moved.index = (moved.index + 137) % 300
+    with pytest.warns(DataWarning, match="no better than chance; are the known labels given by task id"):
+        fc.CalibratedCrowd().fit(crowd.votes, moved)

@@ -186,7 +186,7 @@ class CalibratedCrowd(Aggregator):
     def fit(
         self,
         data: VotesLike,
-        true_labels: ByTask | None = None,
+        true_labels: ByTask,
         *,
         sensitive_features: ByTask | None = None,
         on_round: OnRound | None = None,
@@ -213,10 +213,8 @@ class CalibratedCrowd(Aggregator):
         members = [copy(member) for member in self._members()]
         if true_labels is None:
             raise InputError("CalibratedCrowd learns from known labels; give true_labels=...")
-        if isinstance(true_labels, list):
-            raise InputError(
-                "Known labels go by task: give a Series indexed by task, a dict or a frame; a list has no task ids."
-            )
+        if isinstance(true_labels, list) and true_labels and isinstance(true_labels[0], str):
+            raise InputError("Known labels go by task: a pandas Series indexed by task, a dict, or a frame; not list.")
         given = self._read(data, sensitive_features, true_labels)
         if self.by_group and given.groups is None:
             raise InputError("by_group=True needs the group of each task; give sensitive_features=...")
