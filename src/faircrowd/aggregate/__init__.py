@@ -26,7 +26,8 @@ from faircrowd.aggregate.registry import AGGREGATORS
 if TYPE_CHECKING:
     from faircrowd.aggregate.bayes import BayesVote
     from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
-    from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd, Calibration
+    from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
+    from faircrowd.aggregate.calibration.calibration_quality import Calibration
     from faircrowd.aggregate.dawid_skene import DawidSkene
     from faircrowd.aggregate.glad import GLAD
     from faircrowd.aggregate.majority import MajorityVote
@@ -52,7 +53,7 @@ __all__ = [
 
 _HOME = {
     "AccuracyEstimate": "calibration.accuracy_estimate",
-    "Calibration": "calibration.calibrate",
+    "Calibration": "calibration.calibration_quality",
     "load_model": "saved",
     "save_model": "saved",
 }

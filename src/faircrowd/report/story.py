@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
-from faircrowd.aggregate.calibration.calibrate import Calibration
+from faircrowd.aggregate.calibration.calibration_quality import Calibration
 from faircrowd.aggregate.calibration.reliability import Reliability, reliability
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.crowd_audit import CrowdAudit

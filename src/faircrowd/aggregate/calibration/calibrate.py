@@ -1,6 +1,5 @@
 """``CalibratedCrowd``: a posterior that means what it says, by means of a few known labels."""
 
-import math
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -9,7 +8,6 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, ndtr
 
 from faircrowd._checks import check_confidence, check_count, few, warn
 from faircrowd._types import ByTask
@@ -19,9 +17,14 @@ from faircrowd.aggregate.calibration.accuracy_estimate import (
     CrossFit,
     Part,
     difference_estimate,
-    exact_mean,
     found_values,
     part_of,
+)
+from faircrowd.aggregate.calibration.calibration_quality import Calibration, label_reliability, log_loss
+from faircrowd.aggregate.calibration.known_label_checks import (
+    doubts_about_labels,
+    doubts_about_sample,
+    unusable_labels,
 )
 from faircrowd.aggregate.calibration.log_pool import (
     Calibrator,
@@ -37,7 +40,6 @@ from faircrowd.aggregate.calibration.log_pool import (
     pooled_rows,
     uncalibrated,
 )
-from faircrowd.aggregate.calibration.reliability import Reliability, reliability
 from faircrowd.aggregate.confusion import by_groups
 from faircrowd.aggregate.dawid_skene import DawidSkene
 from faircrowd.aggregate.em import Iterative, OnRound
@@ -51,63 +53,12 @@ from faircrowd.engines.spark.task_rows import SparkRows
 from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
 from faircrowd.exact.sums import limbs_to_numbers
 from faircrowd.votes import VoteTable
-from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import Facts
-from faircrowd.votes.groups import label_facts, truth_codes
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["CalibratedCrowd", "Calibration"]
+__all__ = ["CalibratedCrowd"]
 
 Estimators: TypeAlias = Aggregator | Sequence[Aggregator] | None
-
-_FEW_LABELS = 20
-_UNUSUAL = 0.01
-"""The sample of known labels is called unusual if a random one were as unusual with this probability."""
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """How well a posterior fits the known labels, before and after calibration.
-
-    All numbers but the weights are cross-fitted: each known label is compared with a posterior that has not seen it.
-
-    Attributes
-    ----------
-    method : str
-    weights : dict
-        The weight of each model in the log-linear pool.
-    shifts : dict
-        What is added to the logarithm of the probability of each class (in each group, if by group).
-    n_gold : int
-        Number of known labels.
-    log_loss, log_loss_before : float
-        Mean of minus the logarithm of the probability of the known label.
-    calibration_error, calibration_error_before : float
-        Mean distance between the confidence of labels and the share that is right (expected calibration error).
-    reliability, reliability_before : Reliability
-        Confidence against the share of right labels.
-    notes : tuple of str
-        What speaks against trusting the numbers: few known labels, or known labels that are not a random sample.
-    """
-
-    method: str
-    weights: dict[str, float]
-    shifts: dict[str, Any]
-    n_gold: int
-    log_loss: float
-    log_loss_before: float
-    calibration_error: float
-    calibration_error_before: float
-    reliability: Reliability
-    reliability_before: Reliability
-    notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
-        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        for name in ("reliability", "reliability_before"):
-            found[name] = {part: getattr(found[name], part).tolist() for part in ("confidence", "right", "count")}
-        return {**found, "notes": list(self.notes)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +169,7 @@ class CalibratedCrowd(Aggregator):
         given = self._read(data, sensitive_features, true_labels)
         if self.by_group and given.groups is None:
             raise InputError("by_group=True needs the group of each task; give sensitive_features=...")
-        notes = _strange(given, true_labels)
+        notes = unusable_labels(given, true_labels)
         votes, gold = gold_of(given, true_labels)
         assert isinstance(votes, VoteTable | SparkVotes)  # noqa: S101 - the two kinds there are
         for member in members:
@@ -231,7 +182,10 @@ class CalibratedCrowd(Aggregator):
         self._known = self._learn(votes, gold)
         self._calibrator = self._known.pool
         self._store(votes, self._pooled(votes, self._fits, self._calibrator))
-        notes += [*_few(votes, self._known), *(self._unusual(votes) if isinstance(votes, VoteTable) else [])]
+        known = self._known
+        notes += doubts_about_labels(votes, known.logs, known.truth, known.any_group)
+        if isinstance(votes, VoteTable) and known.task is not None:
+            notes += doubts_about_sample(votes, known.task, self.posterior_.in_memory().values.max(axis=1))
         self._notes = tuple(notes)
         for note in notes:
             warn(f"{note[0].upper()}{note[1:]}{'' if note.endswith('?') else '.'}", DataWarning)
@@ -251,14 +205,14 @@ class CalibratedCrowd(Aggregator):
         unique = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names, 1)]
         shifts = [dict(zip(classes, row, strict=True)) for row in gold.pool.shifts.tolist()]
         groups = self.votes_.groups
-        curves = [_reliability(p, gold.truth, self.ties) for p in (after, before)]
+        curves = [label_reliability(p, gold.truth, self.ties) for p in (after, before)]
         return Calibration(
             method="temperature and class shifts" if len(names) == 1 else "log-linear pool and class shifts",
             weights=dict(zip(unique, gold.pool.weights.tolist(), strict=True)),
             shifts=shifts[0] if groups is None or len(shifts) == 1 else dict(zip(groups.names, shifts, strict=True)),
             n_gold=gold.truth.size,
-            log_loss=_log_loss(after, gold.truth),
-            log_loss_before=_log_loss(before, gold.truth),
+            log_loss=log_loss(after, gold.truth),
+            log_loss_before=log_loss(before, gold.truth),
             calibration_error=curves[0].error,
             calibration_error_before=curves[1].error,
             reliability=curves[0],
@@ -431,45 +385,6 @@ class CalibratedCrowd(Aggregator):
         self.posterior_  # noqa: B018 - raises without a fit
         return self._known
 
-    def _unusual(self, votes: VoteTable) -> list[str]:
-        """Return how the known labels differ from those of a random sample of the tasks."""
-        task, found = self._known.task, list[str]()
-        assert task is not None  # noqa: S101 - the votes are in memory
-        n, n_tasks = task.size, votes.n_tasks
-        left = 1 - n / n_tasks
-        if left <= 0 or n < 2:
-            return found
-        confidence = self.posterior_.in_memory().values.max(axis=1)
-        mean, there = exact_mean(confidence), exact_mean(confidence[task])
-        spread = exact_mean((confidence - mean) ** 2)
-        if spread > 0 and 2 * ndtr(-abs(there - mean) / (spread * left / n) ** 0.5) < _UNUSUAL:
-            found.append(
-                f"the tasks with known labels are {'easier' if there > mean else 'harder'} than the others (a "
-                f"confidence of {there:.1%} against {mean:.1%}), so they do not look like a random sample, which the "
-                "estimated accuracy assumes"
-            )
-        if votes.groups is None or votes.group is None or len(votes.groups) < 2:
-            return found
-        size, known = (np.bincount(codes, minlength=len(votes.groups)) for codes in (votes.group, votes.group[task]))
-        names = [f"of group {name!r}" for name in votes.groups.names]
-        small = size * n < n_tasks  # less than one known label to be expected: too little for the test, so taken as one
-        if small.any():
-            size, known = (np.append(counts[~small], counts[small].sum()) for counts in (size, known))
-            names = [*(name for name, is_small in zip(names, small, strict=True) if not is_small), "of small groups"]
-        if size[-1] * n < n_tasks:  # still too little, all small groups together
-            size, known = size[:-1], known[:-1]
-        if size.size < 2 or not known.any():
-            return found
-        expected = size / size.sum() * known.sum()
-        if chdtrc(size.size - 1, float(((known - expected) ** 2 / expected).sum()) / left) < _UNUSUAL:
-            a = int(np.argmax(np.abs(known - expected) / np.sqrt(expected)))
-            found.append(
-                f"of the known labels {known[a] / n:.1%} are {names[a]}, of all tasks {size[a] / n_tasks:.1%}, so they "
-                "do not look like a random sample, which the estimated accuracy assumes; estimates by group are not "
-                "affected"
-            )
-        return found
-
     def _state(self) -> State:
         calibrator = self._calibrator
         assert calibrator is not None  # noqa: S101 - only fitted models are saved
@@ -507,52 +422,3 @@ def _learns(member: Aggregator) -> bool:
     """Return whether an aggregator cannot be fitted without known labels; that of a subclass is as its base."""
     kind = next((kind for base in type(member).__mro__ if (kind := kind_of(base))), None)
     return kind is not None and kind.gold == "required"
-
-
-def _log_loss(p: NDArray[np.float64], truth: Codes) -> float:
-    return -math.fsum(np.log(np.maximum(p[np.arange(truth.size), truth], 1e-300))) / truth.size
-
-
-def _reliability(p: NDArray[np.float64], truth: Codes, ties: str) -> Reliability:
-    labels = choose(p, ties)
-    return reliability(p[np.arange(truth.size), labels], labels == truth)
-
-
-def _strange(votes: Votes, true_labels: ByTask) -> list[str]:
-    """Return which known labels nobody voted for, and how many are of tasks without votes."""
-    if not isinstance(votes, VoteTable) or true_labels is None:
-        return []
-    found, (_, strange) = list[str](), truth_codes(votes, true_labels)
-    if strange:
-        found.append(
-            f"some known labels are labels that nobody voted for: {few(strange)}; the votes cannot find them, so such "
-            "tasks count as wrong"
-        )
-    key, column = label_facts(true_labels)
-    lost = int(np.count_nonzero((votes.tasks.code_of(key) < 0) & (encode(column)[0] >= 0)))
-    return [*found, f"{lost:,} known labels are of tasks without votes, and are not used"] if lost else found
-
-
-def _few(votes: Votes, gold: _Gold) -> list[str]:
-    """Return whether the known labels are few, or all of one class or group."""
-    found, n = list[str](), gold.truth.size
-    if n < _FEW_LABELS:
-        found.append(
-            f"only {n} known label{'s' * (n != 1)}: the weights hardly move from what is usual, and the interval of "
-            f"the accuracy is wide; get {_FEW_LABELS} or more, at best 50 to 100"
-        )
-    labels = np.argmax(gold.logs.mean(axis=0), axis=1)
-    shares = [np.bincount(codes, minlength=gold.logs.shape[2]) / n for codes in (labels, gold.truth)]
-    right, chance = float((labels == gold.truth).mean()), float((shares[0] * shares[1]).sum())
-    if n >= _FEW_LABELS and chance < 1 and right < chance + 2 * math.sqrt(chance * (1 - chance) / n):
-        found.append(
-            f"the votes find only {right:.1%} of the known labels, which is no better than chance; are the known "
-            "labels given by task id?"
-        )
-    if votes.n_classes > 1 and np.unique(gold.truth).size == 1:
-        name = votes.classes.names[gold.truth[0]]
-        found.append(f"all known labels are {name!r}; they say little about the other classes")
-    group, groups = gold.any_group, votes.groups
-    if group is not None and groups is not None and len(groups) > 1 and np.unique(group).size == 1:
-        found.append(f"all known labels are of group {groups.names[group[0]]!r}; they say nothing about other groups")
-    return found

@@ -18,7 +18,7 @@ from faircrowd.engines import Block
 from faircrowd.exact.sums import add_log_likelihood
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["expected_counts", "joint_scores", "share_counts"]
+__all__ = ["code_at", "expected_counts", "joint_scores", "score_task", "share_counts"]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -35,8 +35,8 @@ def joint_scores(
     scores = np.empty((offsets.size - 1, K))
     score = np.empty(K)
     for t in range(offsets.size - 1):
-        g, known = _at(group, t, 0), _at(gold, t, -1)
-        _score(offsets[t], offsets[t + 1], worker, label, g, n_groups, token, log_errors, log_priors, score)
+        g, known = code_at(group, t, 0), code_at(gold, t, -1)
+        score_task(offsets[t], offsets[t + 1], worker, label, g, n_groups, token, log_errors, log_priors, score)
         for k in range(K):
             scores[t, k] = score[k] if known < 0 or k == known else -np.inf
     return scores
@@ -64,8 +64,8 @@ def expected_counts(
     posterior = np.empty(K)
     mass = np.empty(K, np.int64)
     for t in range(offsets.size - 1):
-        start, stop, g, known = offsets[t], offsets[t + 1], _at(group, t, 0), _at(gold, t, -1)
-        _score(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, posterior)
+        start, stop, g, known = offsets[t], offsets[t + 1], code_at(group, t, 0), code_at(gold, t, -1)
+        score_task(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, posterior)
         if known >= 0:
             evidence = posterior[known]
             for k in range(K):
@@ -107,7 +107,7 @@ def share_counts(
     posterior = np.empty(K)
     mass = np.empty(K, np.int64)
     for t in range(offsets.size - 1):
-        start, stop, g, known = offsets[t], offsets[t + 1], _at(group, t, 0), _at(gold, t, -1)
+        start, stop, g, known = offsets[t], offsets[t + 1], code_at(group, t, 0), code_at(gold, t, -1)
         if known < 0 and only_gold:
             continue
         for k in range(K):
@@ -122,12 +122,13 @@ def share_counts(
 
 
 @numba.njit(cache=True, nogil=True)
-def _at(values: Codes, t: int, otherwise: int) -> np.int32:
+def code_at(values: Codes, t: int, otherwise: int) -> np.int32:
+    """Return the code of a task; another value where tasks have none."""
     return values[t] if values.size else np.int32(otherwise)
 
 
 @numba.njit(cache=True, nogil=True)
-def _score(
+def score_task(
     start: int,
     stop: int,
     worker: Codes,
@@ -139,6 +140,7 @@ def _score(
     log_priors: NDArray[np.float64],
     score: NDArray[np.float64],
 ) -> None:
+    """Write the log joint probability of a task's votes and each class into ``score``."""
     K = class_count(token)
     for k in range(K):
         score[k] = log_priors[g, k]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.aggregate.kernels.class_count import ClassesToken, class_count
-from faircrowd.aggregate.kernels.confusion_counts import _at, _score
+from faircrowd.aggregate.kernels.confusion_counts import code_at, score_task
 from faircrowd.engines import Block
 from faircrowd.exact.sums import TERMS_PER_CARRY, carry, to_units
 
@@ -60,11 +60,11 @@ def residual_products(
     posterior = np.empty(K)
     residual = np.empty(K)
     for t in range(offsets.size - 1):
-        start, stop, g = offsets[t], offsets[t + 1], _at(group, t, 0)
-        _score(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, posterior)
+        start, stop, g = offsets[t], offsets[t + 1], code_at(group, t, 0)
+        score_task(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, posterior)
         sums[3] += to_units(_to_probabilities(posterior), units[3])
         if stop - start > 1:
-            _score(start, stop, worker, label, g, n_groups, token, likely_log_errors, likely_log_priors, posterior)
+            score_task(start, stop, worker, label, g, n_groups, token, likely_log_errors, likely_log_priors, posterior)
             _to_probabilities(posterior)
             product = largest = 0.0
             for k in range(K):
