@@ -124,7 +124,7 @@ FRAMES: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 
 def learned(frame: Any) -> tuple[str, list[Any], bytes, dict[str, Any]]:
-    model = fc.DawidSkene(n_iter=30, tol=1e-9, by_group=True)
+    model = fc.DawidSkene(n_iter=30, tol=1e-9, by_group=True, pooling="learned")
     fair = fc.FairCrowd(model, epsilon=0.02).fit(frame, sensitive_features="group")
     result = fair.result_
     certificate = result.certificate.to_dict()
