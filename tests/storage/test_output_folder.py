@@ -354,8 +354,7 @@ def test_a_summary_counts_right() -> None:
     assert summary.believed_accuracy == 3.5 / 4
     assert lines["believed"] == "87.5% accuracy: the mean posterior probability of the labels"
     assert (summary.accuracy_before, summary.believed_accuracy_before, summary.real_price) == (None, None, None)
-    assert lines["true gap"].startswith("1.000 between the true labels of the groups (class x: 100.0% in group g")
-    assert "accuracy 87.5% believed, 66.7% real" in lines["warning"]
+    assert not {"true gap", "warning"} & set(lines)  # three true labels, one of them of h, are too few to say
     assert json.loads(json.dumps(summary.to_dict(), allow_nan=False)) == summary.to_dict()
 
 
