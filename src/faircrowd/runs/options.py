@@ -270,6 +270,11 @@ class RunOptions:
         found = {"votes": self.read.votes, "tasks": self.read.tasks}
         return {role: path for role, path in found.items() if path is not None}
 
+    def at(self, places: Mapping[str, Path]) -> "RunOptions":
+        """Return the options with other places of the files, by role."""
+        here = {**self.files, **places}
+        return replace(self, read=replace(self.read, votes=here.get("votes"), tasks=here.get("tasks")))
+
     def check(self) -> None:
         """Raise if options are outside their range, or do not fit each other or the method."""
         from faircrowd.aggregate.registry import AGGREGATORS

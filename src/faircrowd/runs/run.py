@@ -51,6 +51,8 @@ class Run:
         What there is to know about the inputs.
     in_memory : mapping of str to dict
         The inputs that did not come from files, by role: their rows, columns and SHA-256.
+    places : mapping of str to Path
+        Where the files are, by role, if not where the options say.
     """
 
     options: RunOptions
@@ -60,6 +62,7 @@ class Run:
     in_sample: bool = False
     notes: tuple[str, ...] = ()
     in_memory: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    places: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def votes(self) -> VoteTable:
@@ -118,9 +121,9 @@ class Run:
         if not self.compares_groups:
             return None
         asked: dict[str, Any] = {} if self.options.audit is None else asdict(self.options.audit)
-        read = self.options.read
-        if asked.get("control") is not None and read.tasks is not None:
-            asked["control"] = control_values(self.votes, read.tasks, asked["control"], **read.facts)
+        read, tasks = self.options.read, self.options.at(self.places).read.tasks
+        if asked.get("control") is not None and tasks is not None:
+            asked["control"] = control_values(self.votes, tasks, asked["control"], **read.facts)
         return audit_crowd(self.votes, self.labels, truth=self.truth, posterior=self.posterior.values, **asked)
 
     @cached_property
