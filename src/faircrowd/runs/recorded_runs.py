@@ -13,7 +13,9 @@ from faircrowd.errors import InputError
 from faircrowd.report import OutputFolder
 from faircrowd.runs.file_differences import Field
 from faircrowd.runs.fit import fit
+from faircrowd.runs.frontier_run import FRONTIER_FILES, FrontierRun
 from faircrowd.runs.options import EngineOptions, RunOptions
+from faircrowd.runs.run import Run
 from faircrowd.runs.write import AUDIT_FILES, PAGE, RUN_FILES, SPARK_LABELS, fill
 
 __all__ = ["MEASURED", "RECORDED", "RecordedCommand", "recorded_command", "register"]
@@ -72,16 +74,26 @@ def recorded_command(name: object, place: Path) -> RecordedCommand:
 def _run_again(
     said: Mapping[str, Any], places: Mapping[str, Path], in_memory: Mapping[str, Any], folder: OutputFolder
 ) -> None:
+    fill(_repeated(said, places, in_memory), folder, report=PAGE in said["outputs"], recorded=said)
+
+
+def _frontier_again(
+    said: Mapping[str, Any], places: Mapping[str, Path], in_memory: Mapping[str, Any], folder: OutputFolder
+) -> None:
+    FrontierRun(_repeated(said, places, in_memory)).fill(folder, said)
+
+
+def _repeated(said: Mapping[str, Any], places: Mapping[str, Path], in_memory: Mapping[str, Any]) -> Run:
     files = {role: Path(given["path"]) for role, given in said["inputs"].items() if role in places}
     options = RunOptions.from_dict(said["command"], said["options"], files)
     # Results do not depend on the engine, so evidence does not name it.
     run = fit(replace(options, engine=EngineOptions("auto")), places=places)
-    run = replace(run, options=options, in_memory=in_memory)
-    fill(run, folder, report=PAGE in said["outputs"], recorded=said)
+    return replace(run, options=options, in_memory=in_memory)
 
 
 for _command in (
     RecordedCommand("aggregate", RUN_FILES, _run_again, (SPARK_LABELS,)),
     RecordedCommand("audit", AUDIT_FILES, _run_again),
+    RecordedCommand("frontier", FRONTIER_FILES, _frontier_again),
 ):
     register(_command)

@@ -141,7 +141,7 @@ class Run:
         calibration = self.model.calibration_ if isinstance(self.model, CalibratedCrowd) else None
         if self.audit is None:
             return plain_story(self.summary, calibration)
-        result = self._unconstrained() if self.result is None else self.result
+        result = self.unconstrained() if self.result is None else self.result
         asked = self.result is not None
         return fair_story(
             self.summary,
@@ -156,10 +156,14 @@ class Run:
         )
 
     def frontier(self, *, objective: str = "accuracy", random_state: int = 0) -> Frontier:
-        """Return gap, value, changed labels and, where the truth is known, real accuracy for every epsilon."""
-        result = self._unconstrained(objective, random_state)
-        can_score = self.truth is not None and not self.in_sample
-        return result.frontier_against(self.truth) if can_score and self.truth is not None else result.frontier
+        """Return the best that any labels reach for every epsilon; where the truth is known, with real accuracy."""
+        result = self.unconstrained(objective, random_state)
+        return result.frontier if self.scoring_truth is None else result.frontier_against(self.scoring_truth)
+
+    @property
+    def scoring_truth(self) -> Codes | None:
+        """The true labels, if they can score the labels: none that the model learned from."""
+        return None if self.in_sample else self.truth
 
     def estimated_frontier(self, epsilons: Sequence[float], **asked: Any) -> list[AccuracyEstimate] | None:
         """Return the accuracy for each of some epsilons as estimated from known labels; None without calibration.
@@ -175,8 +179,8 @@ class Run:
         how = {"objective": "accuracy", "decision": "deterministic", "random_state": 0, **asked}
         return accuracy_by_epsilon(self.model, epsilons, how)
 
-    def _unconstrained(self, objective: str = "accuracy", random_state: int = 0) -> FairResult:
-        """Return the labels for epsilon 1, which are the aggregator's own, with rule and frontier."""
+    def unconstrained(self, objective: str = "accuracy", random_state: int = 0) -> FairResult:
+        """Return the labels for epsilon 1, with rule and frontier; for accuracy, they are the aggregator's own."""
         tasks = problem_of(self.model)
         return solve_problem(
             tasks, epsilon=1.0, objective=objective, decision="deterministic", random_state=random_state
