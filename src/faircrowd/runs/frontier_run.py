@@ -10,6 +10,7 @@ import pyarrow as pa
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.errors import OptionError
 from faircrowd.fair import FairResult, Frontier
+from faircrowd.fair.gap import within
 from faircrowd.fair.what_if import Choice, choices
 from faircrowd.report import OutputFolder
 from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves, estimated_curve
@@ -128,7 +129,8 @@ class FrontierRun:
             cells = [self._accuracy_text(name, values, i) for name, values in accuracies.items()]
             prices = [percent(self._before(name) - accuracies[name][i]) for name in priced]
             changed = f"{point.changed:,}", f"{point.changed / tasks:.1%}"
-            rows.append([f"{point.epsilon:.3f}", f"{point.gap:.3f}", *cells, *prices, *changed])
+            gap = f"{point.gap:.3f}" if within(point.gap, point.epsilon) else f"{point.gap:.3g}"
+            rows.append([f"{point.epsilon:.3f}", gap, *cells, *prices, *changed])
         return header, rows
 
     def _accuracy_text(self, name: str, values: list[float], i: int) -> str:
