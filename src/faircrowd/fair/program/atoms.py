@@ -17,7 +17,7 @@ from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.population import Population, Tasks
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Atoms", "DecidedTasks", "atom_hashes", "collect", "join", "merge"]
+__all__ = ["Atoms", "DecidedTasks", "atom_hashes", "collect", "join", "merge", "merge_by_weight"]
 
 _MAX_SALTS = 16
 """Two atoms share a hash with a probability of about 2^-64 per pair and salt: a second salt is hardly ever needed."""
@@ -56,6 +56,8 @@ class Atoms(NamedTuple):
         Tasks that are in no atom.
     salt : int
         What the hashes were salted with.
+    task_weight : ndarray, shape (n_atoms,), or None
+        The weight of each task of an atom, if tasks of different weights are in different atoms; None if it is 1.
     """
 
     gains: NDArray[np.float64]
@@ -65,6 +67,30 @@ class Atoms(NamedTuple):
     hashes: NDArray[np.uint64] | None = None
     decided: DecidedTasks | None = None
     salt: int = 0
+    task_weight: NDArray[np.float64] | None = None
+
+    @property
+    def n_tasks(self) -> NDArray[np.float64]:
+        """Number of tasks of each atom."""
+        return np.rint(self.mass if self.task_weight is None else self.mass / self.task_weight)
+
+    def gained(self, counts: NDArray[np.int64]) -> float:
+        """Return what labels gain, given how many tasks of each atom get each label; decided tasks included."""
+        weight = 1.0 if self.task_weight is None else self.task_weight[:, None]
+        return float((counts * weight * self.gains).sum()) + (0.0 if self.decided is None else self.decided.value)
+
+    def totals(self, counts: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
+        """Return the weight of each label in each group, shape (n_groups, n_classes); decided tasks included."""
+        weight = 1.0 if self.task_weight is None else self.task_weight
+        columns = [np.bincount(self.group, weights=weight * column, minlength=n_groups) for column in counts.T]
+        return np.stack(columns, axis=1) + (0.0 if self.decided is None else self.decided.mass)
+
+
+def merge_by_weight(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64]) -> Atoms:
+    """Merge tasks of equal weight into atoms."""
+    hashes, first, of_task = _grouped(np.column_stack([gains, weights]), group)
+    mass = np.bincount(of_task, weights=weights, minlength=first.size).astype(np.float64)
+    return Atoms(gains[first], mass, group[first], of_task, hashes, task_weight=weights[first])
 
 
 def merge(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64] | None) -> Atoms:
