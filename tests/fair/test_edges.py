@@ -57,9 +57,9 @@ def test_a_huge_and_a_tiny_group(sizes: tuple[int, ...], n_classes: int, votes: 
         randomized.certificate.bound, abs=1e-9
     )
     fair = make_fair(posterior, group, epsilon=epsilon)
-    assert fair.certificate.gap < epsilon + 2 / min(sizes)
-    if n_classes == 2 and len(sizes) == 2:
-        assert fair.certificate.gap <= epsilon + 1e-12
+    assert fair.certificate.gap <= fair.certificate.gap_allowed < epsilon + 1 / min(sizes)
+    few = len(sizes) * (n_classes - 1) / sum(sizes)  # what rounding may cost
+    assert fair.certificate.value >= fair.certificate.bound - few
     fair.certificate.verify(posterior, group, fair.labels)
 
 
@@ -366,6 +366,8 @@ SCRIPT = """
 import json, sys
 import numpy as np, pandas as pd
 from faircrowd import make_fair
+
+pytestmark = pytest.mark.filterwarnings("ignore:strict=True keeps epsilon")
 said = []
 for n_classes, n_groups in ((2, 2), (3, 3)):
     rng = np.random.default_rng(0)

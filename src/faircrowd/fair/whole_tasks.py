@@ -129,6 +129,7 @@ def strict_price(certificate: "Certificate", sizes: NDArray[np.int64]) -> str:
 def _heaviest_parts(problem: Population) -> NDArray[np.float64]:
     """Return the largest part that one task has of each group, where tasks have weights."""
     memory = problem.in_memory("sample_weight", "leave it out")
+    assert memory.weights is not None  # noqa: S101 - this is for weights
     heaviest = np.zeros(problem.n_groups)
     np.maximum.at(heaviest, memory.group, memory.weights)
     return np.asarray(heaviest / memory.group_weights())

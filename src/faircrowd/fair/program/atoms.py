@@ -83,7 +83,7 @@ class Atoms(NamedTuple):
         """Return the weight of each label in each group, shape (n_groups, n_classes); decided tasks included."""
         weight = 1.0 if self.task_weight is None else self.task_weight
         columns = [np.bincount(self.group, weights=weight * column, minlength=n_groups) for column in counts.T]
-        return np.stack(columns, axis=1) + (0.0 if self.decided is None else self.decided.mass)
+        return np.asarray(np.stack(columns, axis=1) + (0.0 if self.decided is None else self.decided.mass))
 
 
 def merge_by_weight(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64]) -> Atoms:

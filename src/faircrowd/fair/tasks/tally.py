@@ -10,7 +10,15 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.exact.sums import PROBABILITY_UNIT, TERMS_PER_CARRY, carry, limbs_to_numbers, to_limbs, to_units, unit_for
+from faircrowd.exact.sums import (
+    PROBABILITY_UNIT,
+    TERMS_PER_CARRY,
+    carry,
+    limbs_to_numbers,
+    to_limbs,
+    to_units,
+    unit_for,
+)
 from faircrowd.fair.constraint import rates_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.population import Tasks

@@ -51,8 +51,8 @@ def first_in_order(
         order = np.lexsort((hashes, -evidence))
         return [(int(evidence[order[count - 1]]), int(hashes[order[count - 1]])) for count in counts]
     if not by_evidence:
-        where = (find, parameters, None, random_state)
-        return [(None, _hash_of_rank(tasks, where, count, total)) for count in counts]
+        anywhere = (find, parameters, None, random_state)
+        return [(None, _hash_of_rank(tasks, anywhere, count, total)) for count in counts]
     found, many = tasks.gather(_evidence, find, parameters)
     levels, place = np.unique(-found, return_inverse=True)
     reached = np.append(0, np.cumsum(np.bincount(place, weights=many))).astype(np.int64)

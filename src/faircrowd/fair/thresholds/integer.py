@@ -80,9 +80,7 @@ def best_integer_counts(
                 bound = _bound(group_0, group_1, epsilon, count, caches)
                 # From here on no labelling is better, and none is as good with fewer changes.
                 if bound < best - SAME_VALUE or (
-                    best_1 >= 0
-                    and bound <= best + SAME_VALUE / 2
-                    and step * (count - group_1.own_count) > changes
+                    best_1 >= 0 and bound <= best + SAME_VALUE / 2 and step * (count - group_1.own_count) > changes
                 ):
                     done = True
                     break

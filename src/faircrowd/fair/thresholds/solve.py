@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.fair.drawn_weights import draw_weighted_labels
 from faircrowd.fair.gap import within
 from faircrowd.fair.objective import Gain
-from faircrowd.fair.drawn_weights import draw_weighted_labels
 from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.problem import Problem
