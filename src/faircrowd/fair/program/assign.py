@@ -43,22 +43,29 @@ class SplitAtoms(NamedTuple):
         The fraction of each atom that gets each label.
     salt : int
         What the hashes were salted with.
+    numbers : ndarray of int32, shape (n_groups,), or None
+        The number of each group in the hashes; None if it is that of the tasks.
     """
 
     hashes: NDArray[np.uint64]
     widest: float
     shares: NDArray[np.float64]
     salt: int = 0
+    numbers: Codes | None = None
 
 
 def find_split_atoms(
-    atoms: Atoms, mass: NDArray[np.float64], multipliers: NDArray[np.float64], shares: NDArray[np.float64]
+    atoms: Atoms,
+    mass: NDArray[np.float64],
+    multipliers: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    numbers: Codes | None = None,
 ) -> SplitAtoms:
-    """Return the atoms that do not all get their label of highest score."""
+    """Return the atoms that do not all get their label of highest score; ``numbers`` are those of the groups."""
     assert atoms.hashes is not None  # noqa: S101 - only atoms of tasks with weights have none
     margin, best = atom_margins(atoms, mass, multipliers)
     rows = np.flatnonzero(shares[np.arange(best.size), best] < 1.0)
-    return SplitAtoms(atoms.hashes[rows], float(margin[rows].max(initial=-1.0)), shares[rows], atoms.salt)
+    return SplitAtoms(atoms.hashes[rows], float(margin[rows].max(initial=-1.0)), shares[rows], atoms.salt, numbers)
 
 
 def label_probabilities(
@@ -136,7 +143,8 @@ def _place_tasks(
     gains = gain.of(tasks.posterior)
     margin, best = label_margins(gains, tasks.group, prices)
     rows = np.flatnonzero(margin <= split.widest)
-    hashes = atom_hashes(gains[rows], tasks.group[rows], split.salt)
+    group = tasks.group[rows] if split.numbers is None else split.numbers[tasks.group[rows]]
+    hashes = atom_hashes(gains[rows], group, split.salt)
     place = np.minimum(np.searchsorted(split.hashes, hashes), split.hashes.size - 1)
     found = split.hashes[place] == hashes
     return best, rows[found], place[found]

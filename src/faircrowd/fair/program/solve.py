@@ -1,6 +1,6 @@
 """Any number of classes and groups, from problem to labels: the linear program, then labels of whole tasks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -20,9 +20,9 @@ from faircrowd.fair.program.assign import (
     unconstrained_labels,
     unconstrained_probabilities,
 )
-from faircrowd.fair.program.atoms import Atoms, merge, merge_by_weight
+from faircrowd.fair.program.atoms import Atoms, merge, merge_by_weight, number_groups, number_weighted_groups
 from faircrowd.fair.program.dual import atom_margins
-from faircrowd.fair.program.many_tasks import MAX_GATHERED_TASKS, solve_many
+from faircrowd.fair.program.many_tasks import MAX_GATHERED_TASKS, in_order, solve_many
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.program.rounding import round_counts
 from faircrowd.fair.program.strict import strict_counts
@@ -61,16 +61,17 @@ def solve_program(
         return _unchanged(problem, gain, free, tally.gain_of_labels(gain))
     if problem.weights is not None:
         return _solve_weights(problem, gain, constraint, allowed, random_state, strict)
-    mass = problem.sizes.astype(np.float64)
-    atoms, relaxed = solve_many(problem, gain, constraint)
+    numbers = number_groups(problem, gain)
+    mass = in_order(problem.sizes.astype(np.float64), numbers)
+    atoms, relaxed = solve_many(problem, gain, constraint, numbers=numbers)
     if strict and allowed and atoms.decided is not None:
         raise OptionError(f"strict=True is for up to {MAX_GATHERED_TASKS:,} different tasks; leave it out.")
-    prices = prices_of(relaxed.multipliers, mass)
-    split = find_split_atoms(atoms, mass, relaxed.multipliers, relaxed.fractions)
+    prices = prices_of(relaxed.multipliers, mass)[numbers]
+    split = find_split_atoms(atoms, mass, relaxed.multipliers, relaxed.fractions, numbers)
     probabilities = partial(problem.emit, label_probabilities, gain, prices, split)
     if allowed:
         found = _whole_counts(atoms, mass, relaxed, relaxed.fractions, constraint, allowed, strict)
-        split = find_split_atoms(atoms, mass, relaxed.multipliers, found.counts / atoms.mass[:, None])
+        split = find_split_atoms(atoms, mass, relaxed.multipliers, found.counts / atoms.mass[:, None], numbers)
         counts = found.counts[np.searchsorted(atoms.hashes, split.hashes)]  # type: ignore[arg-type]
     else:
         found = _WholeCounts(np.empty((0, 0), dtype=np.int64), 0.0, relaxed.bound, True)
@@ -78,11 +79,7 @@ def solve_program(
         counts = _drawn_counts(atoms, where, split.shares, random_state)
     cuts = label_cuts(problem, gain, prices, split, counts, random_state, by_evidence=bool(allowed))
     labels = problem.emit(labels_by_cuts, gain, prices, split, cuts, random_state)
-    ties, solver = _tie_weights(atoms, mass, relaxed), _solver_name(relaxed, strict and bool(allowed))
-    bounds = found.bound, relaxed.bound
-    return Solution(
-        labels, probabilities, relaxed.multipliers, ties, gain, *bounds, found.optimal, solver, found.excess
-    )
+    return _solution(labels, probabilities, gain, atoms, mass, relaxed, found, numbers, strict and bool(allowed))
 
 
 def _solve_weights(
@@ -96,8 +93,10 @@ def _solve_weights(
     """Solve for tasks with weights, which are in memory."""
     problem = population.in_memory("sample_weight", "leave it out")
     assert problem.weights is not None  # noqa: S101 - this is for weights
-    mass, gains = problem.group_weights(), gain.of(problem.posterior)
-    atoms = merge(gains, problem.group, problem.weights)
+    gains = gain.of(problem.posterior)
+    numbers = number_weighted_groups(gains, problem.group, problem.weights)
+    mass, group = in_order(problem.group_weights(), numbers), numbers[problem.group]
+    atoms = merge(gains, group, problem.weights)
     relaxed = solve_relaxed(atoms, mass, constraint)
     of_task = atoms.of_task
     assert of_task is not None  # noqa: S101 - merge gives it
@@ -107,7 +106,7 @@ def _solve_weights(
         return population.from_memory(np.asarray(fractions[of_task]))
 
     if allowed:
-        by_weight = merge_by_weight(gains, problem.group, problem.weights)
+        by_weight = merge_by_weight(gains, group, problem.weights)
         assert by_weight.of_task is not None  # noqa: S101 - merge_by_weight gives it
         shares = np.empty(by_weight.gains.shape)
         shares[by_weight.of_task] = fractions[of_task]
@@ -116,11 +115,8 @@ def _solve_weights(
     else:
         found = _WholeCounts(np.empty((0, 0), dtype=np.int64), 0.0, relaxed.bound, True)
         labels = draw_weighted_labels(problem, np.asarray(fractions[of_task]), random_state)
-    ties, solver = _tie_weights(atoms, mass, relaxed), _solver_name(relaxed, strict and bool(allowed))
-    emitted, bounds = population.from_memory(labels), (found.bound, relaxed.bound)
-    return Solution(
-        emitted, probabilities, relaxed.multipliers, ties, gain, *bounds, found.optimal, solver, found.excess
-    )
+    emitted = population.from_memory(labels)
+    return _solution(emitted, probabilities, gain, atoms, mass, relaxed, found, numbers, strict and bool(allowed))
 
 
 class _WholeCounts(NamedTuple):
@@ -184,8 +180,26 @@ def _labels_of_counts(
     return labels
 
 
-def _solver_name(relaxed: Relaxed, strict: bool) -> str:
-    return f"{relaxed.solver}, then integer program" if strict else relaxed.solver
+def _solution(
+    labels: Rows,
+    probabilities: Callable[[], Rows],
+    gain: Gain,
+    atoms: Atoms,
+    mass: NDArray[np.float64],
+    relaxed: Relaxed,
+    found: _WholeCounts,
+    numbers: Codes,
+    strict: bool,
+) -> Solution[Rows]:
+    """Return the solution for the groups as they are numbered in the problem."""
+    groups = np.argsort(numbers)
+    ties: TieWeights = {
+        (int(groups[a]), members): weights for (a, members), weights in _tie_weights(atoms, mass, relaxed).items()
+    }
+    solver = f"{relaxed.solver}, then integer program" if strict else relaxed.solver
+    bounds = found.bound, relaxed.bound
+    multipliers = relaxed.multipliers[numbers]
+    return Solution(labels, probabilities, multipliers, ties, gain, *bounds, found.optimal, solver, found.excess)
 
 
 def _unchanged(problem: Population[Rows], gain: Gain, free: Rows, value: float) -> Solution[Rows]:

@@ -99,8 +99,7 @@ def _solve_weighted(
         labels = np.zeros(problem.group.size, dtype=np.int32)
         for rows, count in zip(found.order or (), counts, strict=True):
             labels[rows[:count]] = 1
-    # Labels that do not follow the order of a group may be better where tasks have different weights.
-    is_optimal = counts is None or relaxed.multiplier == 0.0
+    is_optimal = counts is None  # labels that do not follow the order of a group may be better than those that do
     solver = "one sort of each group, " + ("exact" if is_optimal else "labels rounded to whole tasks")
     emitted, emit = population.from_memory(labels), population.from_memory
     return Solution(
