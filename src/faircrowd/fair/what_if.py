@@ -30,8 +30,8 @@ class Choice(NamedTuple):
     ----------
     epsilon, gap : float
         The gap allowed, and the gap reached.
-    value, believed_accuracy : float
-        The objective, and the believed accuracy.
+    value, bound, believed_accuracy : float
+        The objective, what no labels within epsilon exceed, and the believed accuracy.
     rates : ndarray, shape (n_groups, n_classes)
     moved : ndarray of int64, shape (n_groups, n_classes, n_classes)
         Number of tasks by group, the aggregator's own label and the label.
@@ -44,6 +44,7 @@ class Choice(NamedTuple):
     epsilon: float
     gap: float
     value: float
+    bound: float
     believed_accuracy: float
     rates: NDArray[np.float64]
     moved: NDArray[np.int64]
@@ -111,6 +112,7 @@ def choice_of(problem: Problem, solved: Solution[NDArray[Any]], epsilon: float, 
         epsilon,
         gap_of(tally.rates),
         tally.values(gain)[1],
+        solved.bound,
         tally.accuracies[1],
         tally.rates,
         tally.tasks,

@@ -3,6 +3,7 @@
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import within
+from faircrowd.fair.tolerances import EQUAL_VALUES
 
 __all__ = ["cost_in_words", "excess_in_words", "gap_in_words", "gap_texts", "optimum_in_words", "percent"]
 
@@ -70,10 +71,13 @@ def optimum_in_words(certificate: Certificate) -> str:
     if c.decision == "randomized":
         kind = "no deterministic or randomized labels within epsilon are better under this posterior"
         return kind if c.solver == "nothing to change" else f"these are one draw: on average over draws, {kind}"
+    if c.optimal:
+        limit = "within epsilon" if within(c.gap_allowed, c.epsilon) else f"with a gap of at most {c.gap_allowed:.4g}"
+        return f"no deterministic labels {limit} are better under this posterior"
     if not within(c.gap, c.epsilon):
         return f"labels within epsilon reach at most {c.bound:.6f} under this posterior"
-    if c.optimal or c.optimality_gap <= 1e-12:
-        return "no deterministic labels within epsilon are better under this posterior"
+    if c.optimality_gap <= EQUAL_VALUES:
+        return "no labels within epsilon are better under this posterior"
     return f"no labels within epsilon are better by more than {c.optimality_gap:.2g} under this posterior"
 
 
@@ -82,10 +86,8 @@ def excess_in_words(certificate: Certificate) -> str | None:
     c = certificate
     if within(c.gap, c.epsilon):
         return None
-    over = f"the gap is {c.gap - c.epsilon:.2g} above epsilon"
-    if c.decision == "randomized":
-        return f"{over} by chance: these labels are one draw, and it is within epsilon on average over draws"
-    return f"{over} because tasks are whole; strict=True keeps epsilon to the letter, at any cost"
+    over = f"the gap is {c.gap - c.epsilon:.2g} above epsilon: {c.why}"
+    return over if c.decision == "randomized" else f"{over}; strict=True keeps epsilon to the letter, at any cost"
 
 
 def percent(share: float) -> str:

@@ -84,10 +84,6 @@ class FrontierRun:
             found["real"] = [point.real_accuracy or 0.0 for point in self.points]
         return found
 
-    def bounds(self) -> list[float]:
-        """Return the bound on the objective of each epsilon."""
-        return [self.bound.at(point.epsilon).value for point in self.points]
-
     def table(self) -> pa.Table:
         """Return one row per epsilon that is shown."""
         columns: dict[str, Any] = {"epsilon": self.epsilons, "gap": [point.gap for point in self.points]}
@@ -99,7 +95,7 @@ class FrontierRun:
         columns["labels_changed"] = [point.changed for point in self.points]
         if self.asked.objective != "accuracy":
             columns[f"believed_{self.asked.objective}"] = [point.value for point in self.points]
-        return pa.table({**columns, "bound": self.bounds()})
+        return pa.table({**columns, "bound": [point.bound for point in self.points]})
 
     def bound_table(self) -> pa.Table:
         """Return the bound: one row per vertex, between which it is a straight line."""
@@ -109,10 +105,10 @@ class FrontierRun:
         """Return the points as plain values, ready for JSON."""
         points = []
         accuracies = self.accuracies()
-        for i, (point, bound) in enumerate(zip(self.points, self.bounds(), strict=True)):
+        for i, point in enumerate(self.points):
             kinds = {f"{name}_accuracy": values[i] for name, values in accuracies.items()}
             numbers = {"epsilon": point.epsilon, "gap": point.gap, "value": point.value, "changed": point.changed}
-            points.append({**numbers, **kinds, "bound": bound})
+            points.append({**numbers, **kinds, "bound": point.bound})
         known = {name: getattr(self.run.summary, name) for name in ("truths", "truth_gap", "truth_shares")}
         more = {"exact": self.bound.exact, "optimality_gap": self.bound.optimality_gap}
         return {"points": points, **more, **known, "options": self.run.options.to_dict()}
