@@ -20,6 +20,7 @@ from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
+from faircrowd.fair.tie_precision import learn_tie_precision
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -264,16 +265,18 @@ def _margin(problem: Population, epsilon: float, confidence: float) -> "Margin":
 
 def _rule(problem: Population, solved: Solution[Rows], tally: Tally, epsilon: float, random_state: int) -> FairRule:
     mass = tally.mass.sum(axis=(1, 2))
+    prices, shares = prices_of(solved.multipliers, mass), mass / mass.sum()
     return FairRule(
         classes=tuple(problem.classes.to_list()),
         groups=tuple(problem.groups.to_list()),
-        prices=prices_of(solved.multipliers, mass),
+        prices=prices,
         gain_matrix=solved.gain.matrix,
         gain_offset=solved.gain.offset,
-        shares=mass / mass.sum(),
+        shares=shares,
         epsilon=epsilon,
         random_state=random_state,
         ties=solved.ties,
+        precision=learn_tie_precision(problem, solved.gain, prices, shares, solved.ties),
     )
 
 

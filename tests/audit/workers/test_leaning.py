@@ -16,7 +16,7 @@ from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_test
 from strategies import examples
 
 
-@pytest.mark.parametrize("shape", [(7, 1, 2, 2), (7, 2, 3, 2), (7, 1, 3, 3), (7, 3, 2, 3)])
+@pytest.mark.parametrize("shape", [(7, 1, 2, 2), (7, 2, 3, 2), (7, 1, 3, 3), (7, 3, 2, 3), (9, 1, 15, 2), (5, 2, 9, 3)])
 def test_differences_and_their_intervals(shape: tuple[int, ...]) -> None:
     counts = counts_of(1, *shape)
     found, plain = compare(counts, 0.9), compare(counts)
