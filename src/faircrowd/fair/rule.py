@@ -16,7 +16,7 @@ from faircrowd.fair.sql import case_expression
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
-from faircrowd.fair.tie_precision import TiePrecision, digits_of, near_ties, sensitivity, step_of
+from faircrowd.fair.tasks.tie_precision import TiePrecision, digits_of, near_ties, sensitivity, step_of
 from faircrowd.fair.tolerances import SUM_TO_ONE, tie_widths
 from faircrowd.storage.json_values import from_plain, to_plain
 from faircrowd.storage.untrusted import parse_json

@@ -14,7 +14,7 @@ from faircrowd.errors import DataWarning
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
-from faircrowd.fair.tie_precision import digits_of, learn_tie_precision, sensitivity
+from faircrowd.fair.tasks.tie_precision import digits_of, learn_tie_precision, sensitivity
 from faircrowd.fair.tolerances import tie_widths
 
 
