@@ -221,16 +221,17 @@ def test_small_crowds_work(case: Case, votes: list[tuple[str, str, str]]) -> Non
 
 
 @all_cases
-def test_no_votes_give_no_labels(case: Case) -> None:
+def test_no_votes_are_refused(case: Case) -> None:
     empty = pd.DataFrame({"task": [], "worker": [], "label": []})
-    if case.name == "calibrated":  # there is nothing that known labels could be compared with
-        with pytest.raises(InputError, match="No task of the votes has a known label"):
-            case.fit(Crowd(empty, {}, {}))
-        return
-    model = case.fit(Crowd(empty, {}, {}))
-    assert len(model.labels_) == 0
-    assert len(model.probas_) == 0
-    assert len(model.predict(empty, **({"sensitive_features": {}} if case.learns_groups else {}))) == 0
+    with pytest.raises(InputError, match="There is no vote to learn from"):
+        case.fit(Crowd(empty, {}, {}))
+
+
+@all_cases
+def test_no_new_votes_give_no_labels(case: Case) -> None:
+    crowd = simulated()
+    groups = {"sensitive_features": {}} if case.learns_groups else {}
+    assert len(case.fit(crowd).predict(crowd.votes[:0], **groups)) == 0
 
 
 @all_cases

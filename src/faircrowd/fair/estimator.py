@@ -68,6 +68,7 @@ class FairCrowd(Parameters):
     random_state : int
     strict : bool
     confidence : float, optional
+    positive : class, optional
         As in :func:`faircrowd.make_fair`.
 
     Attributes
@@ -112,6 +113,7 @@ class FairCrowd(Parameters):
     random_state: int = 0
     strict: bool = False
     confidence: float | None = None
+    positive: Any = None
 
     _result: FairResult | None = field(default=None, init=False, repr=False)
     _inputs: FitInputs | None = field(default=None, init=False, repr=False)
@@ -186,7 +188,10 @@ class FairCrowd(Parameters):
 
         ``unknown="own"`` gives tasks of groups that the rule does not know the aggregator's own label.
         """
-        return self.rule_.predict_problem(new_problem(self.estimator_, data, sensitive_features), unknown)
+        rule, problem = self.rule_, new_problem(self.estimator_, data, sensitive_features)
+        if self.estimator_ is None:
+            rule = rule.for_posterior(data, problem)
+        return rule.predict_problem(problem, unknown)
 
     def predict_proba(self, data: VotesLike, *, sensitive_features: ByTask | None = None) -> Any:
         """Return the aggregator's posterior of new tasks, as ``probas_``."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 
 from numpy.typing import ArrayLike, NDArray
 
-from faircrowd._checks import check_choice, check_count, check_number, warn
+from faircrowd._checks import check_choice, check_count, check_number, few, warn
 from faircrowd.errors import DataWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.constraint import make_constraint, prices_of
@@ -108,6 +108,7 @@ def make_fair(
     evidence: "ValuesLike | None" = None,
     ties: str = "first",
     confidence: float | None = None,
+    positive: Any = None,
 ) -> FairResult:
     """Turn any aggregator's posterior into the best labels whose gap between groups is at most epsilon.
 
@@ -135,7 +136,8 @@ def make_fair(
         it by less than one task of the smallest group (``Certificate.gap_allowed``).
     sample_weight : array-like, shape (n_tasks,), optional
     log_posterior : like posterior, optional
-        Logarithms; they order posteriors that round to 0 or 1.
+        Logarithms. With two classes, they order posteriors that round to 0 or 1; with more, they only tell which of
+        several classes is the likeliest where their posteriors round to the same number.
     evidence : array-like, shape (n_tasks,), optional
         Number of votes: tasks of equal posterior are ordered by it.
     ties : {"first", "last"}
@@ -144,6 +146,9 @@ def make_fair(
         Tighten epsilon, so that the gap of the rule on all tasks like these (not only on these) is within epsilon
         with this probability; :class:`faircrowd.fair.Margin` holds the inequality. If there are too few tasks to
         promise it, there is a warning, and the gap is made as small as possible.
+    positive : class, optional
+        The class whose F1 is maximised, for ``objective="f1"``; by default the second of the posterior. The certificate
+        names it.
 
     Returns
     -------
@@ -175,6 +180,7 @@ def make_fair(
         random_state=random_state,
         strict=strict,
         confidence=confidence,
+        positive=positive,
     )
 
 
@@ -188,6 +194,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult: ...
 
@@ -202,6 +209,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]: ...
 
@@ -215,6 +223,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]:
     """Find the fair labels of tasks in memory or in Spark, with their rule, certificate and frontier.
@@ -225,7 +234,7 @@ def solve_problem(
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     check_choice("decision", decision, ("deterministic", "randomized"))
     random_state = check_count("random_state", random_state)
-    gain = make_gain(objective, problem.n_classes)
+    gain = make_gain(objective, problem.n_classes, _positive_code(problem, objective, positive))
     margin = None if confidence is None else _margin(problem, epsilon, confidence)
     epsilon = epsilon if margin is None else margin.tightened
     start = time.perf_counter()
@@ -263,6 +272,20 @@ def solve_problem(
         return trace_frontier(problem, gain, random_state, constraint, truth)
 
     return FairResult(problem, solved, rule, certificate, margin, frontier)
+
+
+def _positive_code(problem: Population, objective: str | ArrayLike, positive: object) -> int:
+    """Return the code of the positive class, which is given as it is or as its text; the second by default."""
+    if positive is None:
+        return 1
+    if not isinstance(objective, str) or objective != "f1":
+        raise OptionError("positive is the class whose F1 is maximised; give objective='f1', or leave it out.")
+    classes = problem.classes.to_list()
+    for known in (classes, problem.classes.names):
+        found = [k for k, name in enumerate(known) if type(name) is type(positive) and name == positive]
+        if found:
+            return found[0]
+    raise OptionError(f"positive={positive!r} is not one of the classes, {few(classes)}.")
 
 
 def _gap_allowed(problem: Population, solved: Solution[Rows], epsilon: float, decision: str) -> tuple[float, str]:

@@ -157,17 +157,17 @@ class FairRule:
             posterior (and warn how many there are).
         """
         problem = read_posterior(posterior, sensitive_features, one_group_will_do=True)
-        return self._for_posterior(posterior, problem).predict_problem(problem, unknown)
+        return self.for_posterior(posterior, problem).predict_problem(problem, unknown)
 
     def predict_proba(
         self, posterior: "FrameLike | ArrayLike", sensitive_features: "ByTask", *, unknown: str = "error"
     ) -> Any:
         """Return the probability of each label under the rule: 0 or 1, except where classes are tied."""
         problem = read_posterior(posterior, sensitive_features, one_group_will_do=True)
-        rule = self._for_posterior(posterior, problem)
+        rule = self.for_posterior(posterior, problem)
         return problem.frame(problem.emit(_probabilities, rule, *self._codes(problem, unknown)))
 
-    def _for_posterior(self, posterior: "FrameLike | ArrayLike", problem: Problem) -> "FairRule":
+    def for_posterior(self, posterior: object, problem: Problem) -> "FairRule":
         """Return this rule with ties as wide as the numbers of a posterior are apart; warn if that may not do.
 
         A posterior in 16 or 32 bits is known to be rounded. One whose probabilities all have few digits may be, or may

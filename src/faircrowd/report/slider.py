@@ -45,7 +45,9 @@ def slider(
     large = problem.group.size * problem.n_classes > _MANY_ATOMS or problem.n_groups * problem.n_classes > _MANY_RATES
     most = _FEW_STOPS if large and not exact else _MAX_STOPS
     wanted = stops(float(frontier.gap[0]), c.epsilon if asked else None, most)
-    gain = make_gain(c.objective, problem.n_classes) if c.objective in ("accuracy", "f1") else result.solved.gain
+    gain = result.solved.gain
+    if c.objective in ("accuracy", "f1"):
+        gain = make_gain(c.objective, problem.n_classes, gain.positive)
     # An epsilon that the labels keep already changes nothing; a linear program might move tied tasks.
     kept = [] if exact or c.objective != "accuracy" else [epsilon for epsilon in wanted if epsilon >= c.gap_before]
     solved = choices(problem, gain, wanted[: len(wanted) - len(kept)], result.rule.random_state)

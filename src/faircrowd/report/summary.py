@@ -360,7 +360,8 @@ def fair_lines(
         if c.optimal
         else f"no labels within epsilon gain more than {max(c.optimality_gap, 0):.2g} under this posterior"
     )
-    lines.append(("optimum", f"{found} (bound {c.bound:.6f}, believed {c.objective} {c.value:.6f}; {c.solver})"))
+    what = c.objective if c.positive is None else f"{c.objective} of {c.positive}"
+    lines.append(("optimum", f"{found} (bound {c.bound:.6f}, believed {what} {c.value:.6f}; {c.solver})"))
     moved = [f"{row['tasks']:,} in group {row['group']} from {row['before']} to {row['after']}" for row in c.changes]
     if moved:
         rest = sum(row["tasks"] for row in c.changes[_MAX_SHOWN_CHANGES:])
