@@ -279,13 +279,15 @@ def _positive_code(problem: Population, objective: str | ArrayLike, positive: ob
     if positive is None:
         return 1
     if not isinstance(objective, str) or objective != "f1":
-        raise OptionError("positive is the class whose F1 is maximised; give objective='f1', or leave it out.")
+        raise OptionError(
+            "positive is the class whose F1 is maximised; give objective='f1', or leave it out.", parameter="positive"
+        )
     classes = problem.classes.to_list()
     for known in (classes, problem.classes.names):
         found = [k for k, name in enumerate(known) if type(name) is type(positive) and name == positive]
         if found:
             return found[0]
-    raise OptionError(f"positive={positive!r} is not one of the classes, {few(classes)}.")
+    raise OptionError(f"positive={positive!r} is not one of the classes, {few(classes)}.", parameter="positive")
 
 
 def _gap_allowed(problem: Population, solved: Solution[Rows], epsilon: float, decision: str) -> tuple[float, str]:

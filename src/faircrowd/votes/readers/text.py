@@ -62,8 +62,8 @@ def _check_width(source: Source, head: bytes, delimiter: str) -> None:
     columns = head.lstrip(b"\r\n").split(b"\n", 1)[0].count(delimiter.encode()) + 1
     if columns > MAX_COLUMNS:
         raise FileError(
-            f"{source.path}: the first line has {columns:,} columns, and at most {MAX_COLUMNS:,} are read. Give one row "
-            f"per vote or task; if the columns are not separated by {delimiter!r}, give delimiter=..."
+            f"{source.path}: the first line has {columns:,} columns, and at most {MAX_COLUMNS:,} are read. Give one "
+            f"row per vote or task; if the columns are not separated by {delimiter!r}, give delimiter=..."
         )
 
 
