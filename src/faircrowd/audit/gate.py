@@ -117,7 +117,7 @@ def check_labels(labels: ByTask, sensitive_features: ByTask, *, epsilon: float, 
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     confidence = check_confidence("confidence", confidence)
     tasks, label, classes = _read_labels(labels)
-    group, groups = groups_of(tasks, sensitive_features)
+    group, groups, _ = groups_of(tasks, sensitive_features)
     check_groups(groups)
     table = np.bincount(group.astype(np.int64) * len(classes) + label, minlength=len(groups) * len(classes))
     table = table.reshape(len(groups), len(classes))

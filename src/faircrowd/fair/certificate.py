@@ -1,6 +1,7 @@
 """The certificate of fair labels: what was promised, what was reached, and the numbers to check it with."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from faircrowd.fair.tasks.read_posterior import label_codes, read_posterior
 from faircrowd.fair.tasks.tally import Tally
 from faircrowd.fair.tolerances import EQUAL_VALUES
 from faircrowd.votes import Vocabulary
+from faircrowd.votes.vocabulary import value_name
 
 if TYPE_CHECKING:
     from faircrowd._types import ByTask, FrameLike, ValuesLike
@@ -41,9 +43,10 @@ class Certificate:
     ----------
     epsilon : float
     gap, gap_before : float
-        The demographic-parity gap of the labels, and of the aggregator's own labels.
+        The demographic-parity gap of the labels, and of the aggregator's own labels, between the groups that are
+        compared.
     rates, rates_before : dict
-        Share of each class in each group.
+        Share of each class in each group, also in those that are left out.
     believed_accuracy, believed_accuracy_before : float
         Mean posterior probability of the labels, and of the aggregator's own labels: their accuracy if the posterior
         is right.
@@ -76,6 +79,10 @@ class Certificate:
         inequality, and whether there are enough tasks for it. ``epsilon`` above is then the tightened one.
     calibration : dict or None
         How the posterior was calibrated, and the accuracy that known labels estimate; None without known labels.
+    left_out : dict
+        The groups that the constraint does not speak of, with the reason.
+    merged_groups : list of str
+        Small groups that became the last group.
     """
 
     epsilon: float
@@ -105,6 +112,8 @@ class Certificate:
     tasks: int
     promise: dict[str, Any] | None = None
     calibration: dict[str, Any] | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+    merged_groups: list[str] = field(default_factory=list)
 
     @property
     def expected_accuracy(self) -> float:
@@ -147,8 +156,9 @@ class Certificate:
         tally = problem.tally(codes, gain)
         if gain.name == "f1":
             bound = f1_bound(float(tally.beliefs[1] / tally.mass.sum()), -self.gain_offset[1], bound)
+        compared = [a for a, name in enumerate(problem.groups.names) if name not in self.left_out]
         found = {
-            "gap": gap_of(tally.rates),
+            "gap": gap_of(tally.rates[compared]),
             "believed_accuracy": tally.accuracies[1],
             "value": tally.values(gain)[1],
             "dual_bound": bound,
@@ -178,9 +188,13 @@ def certify(
     solver: str,
     seconds: float,
     promise: dict[str, Any] | None = None,
+    left_out: Mapping[int, str] | None = None,
+    merged_groups: Sequence[object] = (),
 ) -> Certificate:
     """Return the certificate of labels."""
     group_names, class_names = groups.names, classes.names
+    reasons = {group_names[a]: why for a, why in (left_out or {}).items()}
+    compared = [a for a, name in enumerate(group_names) if name not in reasons]
     tasks = int(tally.tasks.sum())
     moved = tally.tasks * ~np.eye(len(classes), dtype=bool)
     changes = [
@@ -193,8 +207,8 @@ def certify(
         bound, dual_bound = max(bound, value), max(dual_bound, value)
     return Certificate(
         epsilon=epsilon,
-        gap=gap_of(tally.rates),
-        gap_before=gap_of(tally.rates_before),
+        gap=gap_of(tally.rates[compared]),
+        gap_before=gap_of(tally.rates_before[compared]),
         rates=_named(group_names, class_names, tally.rates),
         rates_before=_named(group_names, class_names, tally.rates_before),
         believed_accuracy=accuracy,
@@ -218,6 +232,8 @@ def certify(
         seconds=seconds,
         tasks=tasks,
         promise=promise,
+        left_out=reasons,
+        merged_groups=[value_name(value) for value in merged_groups],
     )
 
 

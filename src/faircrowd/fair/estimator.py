@@ -22,6 +22,7 @@ from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.from_votes import VotesLike, fit_problem, known_labels, new_problem
 from faircrowd.votes import VoteTable
 from faircrowd.votes.frames import is_frame, names_of
+from faircrowd.votes.group_policy import MIN_GROUP
 
 __all__ = ["FairCrowd", "FitInputs"]
 
@@ -69,6 +70,11 @@ class FairCrowd(Parameters):
     strict : bool
     confidence : float, optional
         As in :func:`faircrowd.make_fair`.
+    min_group : int
+        Groups with fewer tasks are small; 1 compares every group.
+    small_groups : {"leave-out", "merge", "error"}
+        What to do with small groups, as in :func:`faircrowd.make_fair`. For tasks without a group, see ``read_options``
+        of ``fit``.
 
     Attributes
     ----------
@@ -112,6 +118,8 @@ class FairCrowd(Parameters):
     random_state: int = 0
     strict: bool = False
     confidence: float | None = None
+    min_group: int = MIN_GROUP
+    small_groups: str = "leave-out"
 
     _result: FairResult | None = field(default=None, init=False, repr=False)
     _inputs: FitInputs | None = field(default=None, init=False, repr=False)
@@ -140,7 +148,8 @@ class FairCrowd(Parameters):
         tasks : frame or path, optional
             A table with one row per task, where columns named in ``sensitive_features`` are looked up.
         read_options : mapping, optional
-            Further arguments of :func:`faircrowd.read_votes`, such as ``{"task": "item", "on_duplicate": "first"}``.
+            Further arguments of :func:`faircrowd.read_votes`, such as ``{"task": "item", "on_duplicate": "first"}``, or
+            ``{"on_missing_group": "drop"}`` to leave tasks without a group out of the constraint.
         """
         self._result = self._inputs = self._estimates = None
         self.estimator_ = copy(self.estimator)
@@ -152,6 +161,8 @@ class FairCrowd(Parameters):
             sensitive_features=sensitive_features,
             tasks=tasks,
             read_options=given,
+            min_group=self.min_group,
+            small_groups=self.small_groups,
             **kwargs,
         )
         self._result = solve_problem(problem, **self._asked)
@@ -282,7 +293,8 @@ class FairCrowd(Parameters):
     @property
     def _asked(self) -> dict[str, Any]:
         """The arguments of ``solve_problem``."""
-        return {name: value for name, value in self.get_params(deep=False).items() if name != "estimator"}
+        others = ("estimator", "min_group", "small_groups")  # these are settled before there is a problem to solve
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in others}
 
     # The files, the page and the text of a run are made to the right of this stage, so these methods import it when
     # they are called: the one exception to the order of stages.

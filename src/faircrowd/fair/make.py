@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, overload
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from faircrowd._checks import check_choice, check_count, check_number, warn
+from faircrowd._checks import check_choice, check_count, check_number, few, warn
 from faircrowd.errors import DataWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.constraint import make_constraint, prices_of
@@ -17,9 +18,11 @@ from faircrowd.fair.objective import make_gain
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
+from faircrowd.fair.tasks.from_votes import settled
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
+from faircrowd.votes.group_policy import MIN_GROUP
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -106,6 +109,9 @@ def make_fair(
     evidence: "ValuesLike | None" = None,
     ties: str = "first",
     confidence: float | None = None,
+    min_group: int = 1,
+    small_groups: str = "leave-out",
+    on_missing_group: str = "error",
 ) -> FairResult:
     """Turn any aggregator's posterior into the best labels whose gap between groups is at most epsilon.
 
@@ -139,10 +145,23 @@ def make_fair(
         Tighten epsilon, so that the gap of the rule on all tasks like these (not only on these) is within epsilon
         with this probability; :class:`faircrowd.fair.Margin` holds the inequality. If there are too few tasks to
         promise it, there is a warning, and the gap is made as small as possible.
+    min_group : int
+        Groups with fewer tasks are small. By default none is; a warning names groups so small that a task or two can
+        decide what happens to all the others. (:class:`faircrowd.FairCrowd` and the command line take 10.)
+    small_groups : {"leave-out", "merge", "error"}
+        What to do with small groups: leave them out of the constraint, where their tasks keep the label that gains the
+        most; merge them into one group "other"; or raise.
+    on_missing_group : {"error", "drop", "own"}
+        What to do with tasks without a group: raise, leave them out of the constraint, or make them a group "missing".
 
     Returns
     -------
     FairResult
+
+    Warns
+    -----
+    DataWarning
+        If a tiny group is compared, if more than a quarter of the labels are changed, or if a label vanishes.
 
     Examples
     --------
@@ -161,7 +180,10 @@ def make_fair(
         log_posterior=log_posterior,
         evidence=evidence,
         ties=ties,
+        on_missing_group=on_missing_group,
     )
+    problem = settled(problem, min_group, small_groups)
+    _warn_of_tiny_groups(problem)
     return solve_problem(
         problem,
         epsilon=epsilon,
@@ -243,6 +265,8 @@ def solve_problem(
         solver=solved.solver,
         seconds=seconds,
         promise=None if margin is None else asdict(margin),
+        left_out=problem.left_out,
+        merged_groups=problem.merged_groups,
     )
 
     def frontier(truth: "Codes | None") -> Frontier:
@@ -251,12 +275,25 @@ def solve_problem(
     return FairResult(problem, solved, rule, certificate, margin, frontier)
 
 
+def _warn_of_tiny_groups(problem: "Problem") -> None:
+    """Warn of groups that are compared although they have so few tasks that one or two of these decide their rates."""
+    sizes = problem.sizes
+    tiny = [a for a in np.flatnonzero((sizes < MIN_GROUP) & (10 * sizes < sizes.max())) if a not in problem.left_out]
+    if tiny:
+        warn(
+            f"{len(tiny):,} of {problem.n_groups:,} groups have fewer than {MIN_GROUP} tasks, and one task can change "
+            f"their rates by {1 / sizes[tiny].min():.0%}: {few(problem.groups.some(tiny[:5]), len(tiny))}; "
+            f"min_group={MIN_GROUP} leaves them out of the constraint.",
+            DataWarning,
+        )
+
+
 def _margin(problem: Population, epsilon: float, confidence: float) -> "Margin":
     from faircrowd.fair.margin import margin_for
 
     if problem.weights is not None:
         raise OptionError("confidence is for tasks of equal weight; leave sample_weight out.")
-    found = margin_for(problem.sizes, problem.n_classes, epsilon, confidence)
+    found = margin_for(problem.compared().sizes, problem.n_classes, epsilon, confidence)
     if not found.enough:
         warn(f"{str(found).capitalize()}.", DataWarning)
     return found

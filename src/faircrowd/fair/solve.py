@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from faircrowd.fair.constraint import Constraint
+from faircrowd.fair.left_out import with_left_out
 from faircrowd.fair.objective import Gain, f1_bound, f1_gain
 from faircrowd.fair.program.solve import solve_program
 from faircrowd.fair.solution import Solution
@@ -32,6 +33,10 @@ def solve(
 def _solve_affine(
     problem: Population[Rows], gain: Gain, constraint: Constraint, decision: str, random_state: int, strict: bool
 ) -> Solution[Rows]:
+    if problem.left_out:
+        compared = problem.compared()
+        solved = _solve_affine(compared, gain, constraint, decision, random_state, strict)
+        return with_left_out(problem, compared, solved)
     if constraint.has_thresholds(problem.n_groups, problem.n_classes):
         return solve_thresholds(problem, gain, constraint.epsilon, decision, random_state)
     return solve_program(problem, gain, constraint, decision, random_state, strict)

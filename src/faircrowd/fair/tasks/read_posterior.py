@@ -66,6 +66,7 @@ def read_posterior(
     evidence: "ValuesLike | None" = None,
     ties: str = "first",
     one_group_will_do: bool = False,
+    on_missing_group: str = "error",
 ) -> Problem:
     """Check a posterior and its groups, and return them as a problem."""
     check_choice("ties", ties, TIES)
@@ -73,7 +74,7 @@ def read_posterior(
     check_posterior(values, tasks)
     if sensitive_features is None:
         raise InputError("The group of each task is needed; give sensitive_features=...")
-    codes, groups = groups_of(tasks, sensitive_features)
+    codes, groups, left_out = groups_of(tasks, sensitive_features, on_missing_group=on_missing_group)
     if not one_group_will_do:
         check_groups(groups)
     log_odds = None
@@ -93,6 +94,7 @@ def read_posterior(
         evidence=None if evidence is None else _counts(evidence, len(tasks)),
         ties=ties,
         as_array=as_array,
+        left_out=left_out,
     )
 
 
