@@ -37,7 +37,7 @@ class CrowdAudit:
     ties : TieRange
         The smallest and largest gap of the majority over all ways to break its ties.
     interval : GapInterval
-        For the labels' gap, if tasks are a random sample.
+        For the labels' gap between the groups that are not left out, if tasks are a random sample.
     bootstrap : GapInterval or None
         For the majority's gap, if tasks and workers are a random sample.
     added_up : CrowdGap or None
@@ -103,6 +103,7 @@ def audit_crowd(
     """
     group, groups = groups_in(votes)
     workers = audit_by_truth(votes, truth, posterior, confidence)
+    counts = label_counts(group, labels, len(groups), votes.n_classes)
     added_up, curve, bound = None, None, None
     if votes.n_classes == 2:
         rates = workers.rates[:, :, 1]
@@ -114,7 +115,7 @@ def audit_crowd(
         workers=workers,
         agreement=krippendorff_alpha(votes),
         ties=majority_ties(votes),
-        interval=gap_interval(label_counts(group, labels, len(groups), votes.n_classes), confidence),
+        interval=gap_interval(counts[[a for a in range(len(groups)) if a not in votes.left_out]], confidence),
         bootstrap=None
         if replicates == 0
         else bootstrap_gap(votes, replicates=replicates, confidence=confidence, random_state=random_state),

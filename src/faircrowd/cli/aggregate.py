@@ -8,6 +8,7 @@ from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console
 from faircrowd.errors import OptionError
 from faircrowd.runs.options import EngineOptions, FairOptions, ModelOptions, ReadOptions, RunOptions
+from faircrowd.votes.group_policy import MIN_GROUP
 
 __all__ = ["aggregate"]
 
@@ -29,6 +30,9 @@ def aggregate(
     delimiter: arg.Delimiter = None,
     on_duplicate: arg.OnDuplicate = "last",
     on_missing: arg.OnMissing = "drop",
+    on_missing_group: arg.OnMissingGroup = "error",
+    min_group: arg.MinGroup = MIN_GROUP,
+    small_groups: arg.SmallGroups = "leave-out",
     ties: arg.Ties = "first",
     n_iter: arg.NIter = None,
     tol: arg.Tol = None,
@@ -83,6 +87,9 @@ def aggregate(
         delimiter=delimiter,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
+        on_missing_group=on_missing_group,
+        min_group=min_group,
+        small_groups=small_groups,
         calibrate=calibrate,
     )
     fair = FairOptions(1.0 if epsilon is None else epsilon, objective, decision, strict, random_state, confidence)

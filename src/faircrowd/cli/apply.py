@@ -30,6 +30,7 @@ def apply(
     delimiter: arg.Delimiter = None,
     on_duplicate: arg.OnDuplicate = "last",
     on_missing: arg.OnMissing = "drop",
+    on_missing_group: arg.OnMissingGroup = "error",
     as_json: arg.AsJson = False,
 ) -> None:
     """Label new tasks with the model and the fair rule of an earlier run."""
@@ -45,6 +46,7 @@ def apply(
         delimiter=delimiter,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
+        on_missing_group=on_missing_group,
     )
     console = Console(as_json)
     applied = apply_saved_rule(rule, read, out, unknown=unknown, progress=console)

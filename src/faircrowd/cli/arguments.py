@@ -22,15 +22,18 @@ __all__ = [
     "Master",
     "MemoryLimit",
     "Method",
+    "MinGroup",
     "NIter",
     "Objective",
     "OnDuplicate",
     "OnMissing",
+    "OnMissingGroup",
     "OutFolder",
     "Pooling",
     "RandomState",
     "Report",
     "Resume",
+    "SmallGroups",
     "Task",
     "Tasks",
     "Ties",
@@ -102,6 +105,20 @@ Label = Annotated[str | None, typer.Option(help="Name of the label column.")]
 Delimiter = Annotated[str | None, typer.Option(help="Separator of a text file.")]
 OnDuplicate = Annotated[str, typer.Option(help="Which of a worker's repeated votes count: last, first, all, error.")]
 OnMissing = Annotated[str, typer.Option(help="Rows that lack a value: drop, error.")]
+OnMissingGroup = Annotated[
+    str,
+    typer.Option(
+        help="Tasks without a group: error, drop (left out of the gap, with their own label), own (a group 'missing')."
+    ),
+]
+MinGroup = Annotated[int, typer.Option(help="Groups with fewer tasks are small; 1 compares every group.")]
+SmallGroups = Annotated[
+    str,
+    typer.Option(
+        help="Small groups: leave-out (of the gap; their tasks keep the likeliest label), merge (into one group "
+        "'other'), error."
+    ),
+]
 Pooling = Annotated[
     str | None,
     typer.Option(

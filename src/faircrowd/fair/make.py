@@ -311,6 +311,8 @@ def _rule(problem: Population, solved: Solution[Rows], tally: Tally, epsilon: fl
         epsilon=epsilon,
         random_state=random_state,
         ties=solved.ties,
+        left_out=tuple(problem.left_out),
+        merged=problem.merged_groups,
     )
 
 
@@ -318,5 +320,9 @@ def _in_words(rule: FairRule) -> str:
     thresholds = rule.thresholds
     if thresholds is None:
         return str(rule)
-    texts = [f"group {name!s} needs a posterior above {t:.4f}" for name, t in zip(rule.groups, thresholds, strict=True)]
+    texts = [
+        f"group {name!s} needs a posterior above {t:.4f}"
+        for a, (name, t) in enumerate(zip(rule.groups, thresholds, strict=True))
+        if a not in rule.left_out
+    ]
     return ", ".join(texts) + f" for label {rule.classes[1]!s}"

@@ -32,6 +32,8 @@ _KEYS = {
     *("schema", "kind", "classes", "groups", "epsilon", "random_state"),
     *("prices", "gain_matrix", "gain_offset", "shares", "ties"),
 }
+_FURTHER_KEYS = {"left_out", "merged"}
+"""Keys of rules that have small groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,10 @@ class FairRule:
     epsilon : float
     random_state : int
         Seed of the choice among tied classes, which depends on it and on the task's id alone.
+    left_out : tuple of int
+        The codes of groups that the constraint does not speak of; their prices are 0.
+    merged : tuple
+        Small groups that became the last group when the rule was learned: new tasks of these belong to it.
     """
 
     classes: tuple[Any, ...]
@@ -69,6 +75,8 @@ class FairRule:
     epsilon: float
     random_state: int = 0
     ties: TieWeights = field(default_factory=dict)
+    left_out: tuple[int, ...] = ()
+    merged: tuple[Any, ...] = ()
 
     @property
     def multipliers(self) -> NDArray[np.float64]:
@@ -146,7 +154,11 @@ class FairRule:
         return self._codes_of_groups(problem)[problem.group]
 
     def _codes_of_groups(self, problem: Population) -> Codes:
-        return Vocabulary.of(list(self.groups)).code_of(problem.groups.values)
+        codes = Vocabulary.of(list(self.groups)).code_of(problem.groups.values)
+        if self.merged:
+            was_small = Vocabulary.of(list(self.merged)).code_of(problem.groups.values) >= 0
+            codes = np.where((codes < 0) & was_small, len(self.groups) - 1, codes).astype(np.int32)
+        return codes
 
     def _codes(self, problem: Population, unknown: str) -> tuple[Codes, Codes]:
         """Return this rule's codes of the classes and groups of a problem, -1 for a group that it does not know."""
@@ -187,6 +199,8 @@ class FairRule:
                     {"group": group, "classes": list(members), "weights": list(weights)}
                     for (group, members), weights in sorted(self.ties.items())
                 ],
+                **({"left_out": list(self.left_out)} if self.left_out else {}),
+                **({"merged": to_plain(self.merged)} if self.merged else {}),
             },
             ensure_ascii=False,
             allow_nan=False,
@@ -210,14 +224,17 @@ class FairRule:
             Name of a column with the numbers of ``uniforms``; tied classes are then chosen as in Python.
             Without it, the likeliest of them is chosen.
         """
+        last, extra = len(self.groups) - 1, range(len(self.groups), len(self.groups) + len(self.merged))
+        known = [*range(len(self.groups)), *(last for _ in extra)]  # a merged group goes by the prices of the last
+        ties = self.ties | {(a, members): w for (b, members), w in self.ties.items() if b == last for a in extra}
         return case_expression(
             self.classes,
-            self.groups,
-            self.prices,
+            (*self.groups, *self.merged),
+            self.prices[known],
             self.gain_matrix,
             self.gain_offset,
-            self.ties,
-            widths=tie_widths(self.prices, self.shares),
+            ties,
+            widths=tie_widths(self.prices, self.shares)[known],
             posterior=posterior,
             group=group,
             uniform=uniform,
@@ -236,7 +253,7 @@ class FairRule:
                 raise InputError(f"This rule has schema {read['schema']}, newer than {_SCHEMA}; update faircrowd.")
             if lacking := sorted(_KEYS - read.keys()):
                 raise InputError(f"This is not a rule of faircrowd: {few(lacking)} is missing.")
-            if strange := sorted(read.keys() - _KEYS):
+            if strange := sorted(read.keys() - _KEYS - _FURTHER_KEYS):
                 raise InputError(f"This is not a rule of faircrowd: it has {few(strange)}, which no rule has.")
             rule = cls(
                 classes=tuple(from_plain(read["classes"])),
@@ -248,6 +265,8 @@ class FairRule:
                 epsilon=float(read["epsilon"]),
                 random_state=int(read["random_state"]),
                 ties={(int(t["group"]), tuple(t["classes"])): tuple(t["weights"]) for t in read["ties"]},
+                left_out=tuple(read.get("left_out", ())),
+                merged=tuple(from_plain(read.get("merged", ()))),
             )
         except InputError:
             raise
@@ -266,6 +285,8 @@ class FairRule:
         fits &= abs(self.shares.sum() - 1) <= SUM_TO_ONE
         fits &= all(len({(type(name), name) for name in names}) == len(names) for names in (self.groups, self.classes))
         fits &= 0 <= self.epsilon <= 1 and self.random_state >= 0
+        fits &= all(type(a) is int and 0 <= a < n_groups and not self.prices[a].any() for a in self.left_out)
+        fits &= not self.merged or n_groups > 0
         for (group, members), weights in self.ties.items():
             fits &= 0 <= group < n_groups and _is_tie(members, weights, n_classes)
         if not fits:
@@ -273,10 +294,13 @@ class FairRule:
 
     def __str__(self) -> str:
         names = [value_name(name) for name in self.groups]
-        lines = [f"fair rule, gap at most {self.epsilon:g} between groups {few(names)}"]
+        compared = [name for a, name in enumerate(names) if a not in self.left_out]
+        lines = [f"fair rule, gap at most {self.epsilon:g} between groups {few(compared)}"]
         thresholds = self.thresholds
         for a, name in enumerate(names):
-            if thresholds is not None:
+            if a in self.left_out:
+                lines.append(f"  group {name!s}, left out of the gap: the label that gains the most")
+            elif thresholds is not None:
                 lines.append(f"  group {name!s}: {self.classes[1]!s} where its posterior is above {thresholds[a]:.4f}")
             else:
                 prices = ", ".join(f"{c!s} {-p:+z.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))

@@ -1,5 +1,6 @@
 """One run in numbers, and in lines of text."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -55,6 +56,8 @@ class Summary:
         The demographic-parity gap of the labels: the largest difference, over classes, between two groups' shares.
     group_tasks : dict or None
         Number of tasks of each group.
+    left_out : dict
+        The groups that are left out of ``gap`` and of the constraint on it, with the reason.
     gap_between : list of str or None
         Where the gap is: the class, and the groups with its largest and smallest share.
     ties : int
@@ -101,6 +104,7 @@ class Summary:
     gap: float | None = None
     group_tasks: dict[str, int] | None = None
     gap_between: list[str] | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
     ties: int = 0
     believed_accuracy: float | None = None
     believed_accuracy_before: float | None = None
@@ -157,7 +161,7 @@ class Summary:
         if self.group_shares is not None:
             sizes = self.group_tasks or {}
             said += [
-                (f"group {name}", f"{sizes.get(name, 0):,} tasks, {_shares(shares)}")
+                (f"group {name}", f"{_tasks(sizes.get(name, 0))}, {_shares(shares)}{self._left_out(name)}")
                 for name, shares in self.group_shares.items()
             ]
             said.append(("gap", f"{self.gap:.3f}{_where(self.gap, self.gap_between, self.group_shares)}"))
@@ -192,10 +196,21 @@ class Summary:
             rule = self.options.get("parameters", {}).get("ties", "first")
             tasks = f"{self.ties:,} task{'s' * (self.ties != 1)}"
             said.append(f"{tasks} with tied classes: the {rule} of them wins (ties={rule!r})")
-        small = [name for name, count in (self.group_tasks or {}).items() if count < _SMALL_GROUP]
+        sizes = self.group_tasks or {}
+        for why in dict.fromkeys(self.left_out.values()):
+            found = [name for name, reason in self.left_out.items() if reason == why]
+            tasks = sum(sizes.get(name, 0) for name in found)
+            said.append(
+                f"{_tasks(tasks)} of {'group' if len(found) == 1 else f'{len(found):,} groups'} "
+                f"{few(found, len(found))} left out of the gap: {why}"
+            )
+        small = [name for name, n in sizes.items() if n < _SMALL_GROUP and name not in self.left_out]
         if small:
             said.append(f"groups of fewer than {_SMALL_GROUP} tasks tell little: {few(small)}")
         return [*said, *belief_notes(self.independence, self.certain_changes)]
+
+    def _left_out(self, name: str) -> str:
+        return f"; left out of the gap: {self.left_out[name]}" if name in self.left_out else ""
 
     def _before(self, *, believed: bool) -> str:
         before = self.believed_accuracy_before if believed else self.accuracy_before
@@ -249,7 +264,7 @@ def summarise(
     grouped: dict[str, Any] = {}
     if votes.groups is not None and votes.group is not None:
         counts = label_counts(votes.group, labels, len(votes.groups), n_classes)
-        grouped = group_facts(counts, votes.groups.names, names)
+        grouped = group_facts(counts, votes.groups.names, names, votes.left_out)
     own = None if fair is None else posterior.label_codes
     right = share_right(labels, truth)
     pieces = (
@@ -365,13 +380,19 @@ def fair_lines(
     return lines
 
 
-def group_facts(counts: NDArray[Any], groups: list[str], names: list[str]) -> dict[str, Any]:
+def group_facts(
+    counts: NDArray[Any], groups: list[str], names: list[str], left_out: Mapping[int, str] | None = None
+) -> dict[str, Any]:
     """Return what a summary holds about groups, from the number of labels per group (row) and class (column)."""
     rates = counts / counts.sum(axis=1, keepdims=True)
-    k = int(np.argmax(np.ptp(rates, axis=0)))
+    compared = [a for a in range(len(groups)) if a not in (left_out or {})] or list(range(len(groups)))
+    between = rates[compared]
+    k = int(np.argmax(np.ptp(between, axis=0)))
+    most, least = (groups[compared[int(find(between[:, k]))]] for find in (np.argmax, np.argmin))
     return {
-        "gap": gap_of(rates),
-        "gap_between": [names[k], groups[int(np.argmax(rates[:, k]))], groups[int(np.argmin(rates[:, k]))]],
+        "gap": gap_of(between),
+        "gap_between": [names[k], most, least],
+        "left_out": {groups[a]: why for a, why in (left_out or {}).items()},
         "group_tasks": dict(zip(groups, map(int, counts.sum(axis=1)), strict=True)),
         "group_shares": {
             group: dict(zip(names, map(float, row), strict=True)) for group, row in zip(groups, rates, strict=True)
@@ -391,6 +412,10 @@ def _where(gap: float | None, between: list[str] | None, shares: dict[str, dict[
         return ""
     name, high, low = between
     return f" (class {name}: {shares[high][name]:.1%} in group {high}, {shares[low][name]:.1%} in group {low})"
+
+
+def _tasks(count: int) -> str:
+    return f"{count:,} task{'s' * (count != 1)}"
 
 
 def _shares(shares: dict[str, float], limit: int = 8) -> str:

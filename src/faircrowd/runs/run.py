@@ -95,7 +95,7 @@ class Run:
     def compares_groups(self) -> bool:
         """Whether there are groups and classes to compare."""
         votes = self.votes
-        return votes.groups is not None and len(votes.groups) > 1 and votes.n_classes > 1
+        return votes.groups is not None and len(votes.groups) - len(votes.left_out) > 1 and votes.n_classes > 1
 
     @cached_property
     def summary(self) -> Summary:

@@ -25,6 +25,7 @@ from faircrowd.report.summary import estimate_facts, group_facts
 from faircrowd.runs.options import ReadOptions, RunOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out
+from faircrowd.votes.groups import settle_groups
 
 __all__ = ["SparkRun", "run_in_spark"]
 
@@ -94,7 +95,7 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
             if options.fair is None:
                 model.fit(table, *gold, **more)
             else:
-                fair = options.fair.estimator(model).fit(table, *gold, **more)
+                fair = options.fair.estimator(model, options.read).fit(table, *gold, **more)
                 model = fair.estimator_
         posterior: Any = model.posterior_
         problem: Any = SparkProblem(posterior) if fair is None else fair.result_.problem
@@ -123,7 +124,7 @@ def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
     """Read votes and facts about tasks as frames, and pack them."""
     frame = read_frame(session, str(read.votes), read.delimiter)
     facts = None if read.tasks is None else read_frame(session, str(read.tasks), read.delimiter)
-    return spark_votes(
+    votes = spark_votes(
         frame,
         task=read.task,
         worker=read.worker,
@@ -134,7 +135,9 @@ def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
         sensitive_features=read.group,
         true_labels=gold,
         tasks=facts,
+        on_missing_group=read.on_missing_group,
     )
+    return settle_groups(votes, min_group=read.min_group, small_groups=read.small_groups)
 
 
 def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) -> Summary:
@@ -144,7 +147,7 @@ def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) 
     believed_before, believed = tally.accuracies
     names = problem.classes.names
     shares = counts.sum(axis=0) / counts.sum()
-    grouped = {} if votes.groups is None else group_facts(counts, votes.groups.names, names)
+    grouped = {} if votes.groups is None else group_facts(counts, votes.groups.names, names, votes.left_out)
     return Summary(
         method=options.model.name,
         rows=votes.report.to_dict(),
