@@ -17,7 +17,7 @@ from faircrowd.errors import DataWarning, NotFittedError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.known_labels import GoldEstimates, estimates_of
-from faircrowd.fair.make import FairResult, solve_problem
+from faircrowd.fair.make import FairResult, solve_problem, warn_of_result
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.from_votes import VotesLike, fit_problem, known_labels, new_problem
 from faircrowd.votes import VoteTable
@@ -99,7 +99,8 @@ class FairCrowd(Parameters):
     Warns
     -----
     DataWarning
-        If F1 is to be maximised under the posterior of an aggregator that is not a ``CalibratedCrowd``.
+        If groups are left out or merged; if more than a quarter of the labels are changed, a label vanishes, or nearly
+        all tasks get the same one (:class:`~faircrowd.errors.DrasticChangeWarning`); or if F1 is to be maximised under the posterior of an aggregator that is not a ``CalibratedCrowd``.
 
     Examples
     --------
@@ -166,6 +167,7 @@ class FairCrowd(Parameters):
             **kwargs,
         )
         self._result = solve_problem(problem, **self._asked)
+        warn_of_result(self._result)
         self._note_f1()
         gold = known_labels(self.estimator_, args, kwargs)
         more = _other_arguments(args if gold is None else args[1:], kwargs)

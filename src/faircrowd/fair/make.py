@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_choice, check_count, check_number, few, warn
-from faircrowd.errors import DataWarning, OptionError
+from faircrowd.errors import DataWarning, DrasticChangeWarning, OptionError
+from faircrowd.fair.alarms import alarm
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.constraint import make_constraint, prices_of
 from faircrowd.fair.frontier import Frontier, trace_frontier
@@ -20,16 +21,16 @@ from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.from_votes import settled
 from faircrowd.fair.tasks.population import Population, Rows
+from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
-from faircrowd.votes.group_policy import MIN_GROUP
+from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from faircrowd._types import ByTask, FrameLike, ValuesLike
     from faircrowd.fair.margin import Margin
-    from faircrowd.fair.tasks.problem import Problem
     from faircrowd.votes.vocabulary import Codes
 
     Tasks = TypeVar("Tasks", bound=Population, default=Problem, covariant=True)
@@ -39,7 +40,10 @@ else:
 
     Tasks, ResultRows = TypeVar("Tasks"), TypeVar("ResultRows")
 
-__all__ = ["FairResult", "make_fair", "solve_problem"]
+__all__ = ["FairResult", "make_fair", "solve_problem", "warn_of_result"]
+
+_MOST_CELLS_TO_TRY = 2_000_000
+"""For more tasks times classes, no epsilon is sought that would make labels less drastic."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +64,8 @@ class FairResult(Generic[Tasks, ResultRows]):
         With ``confidence``: what is promised about all tasks like these, and on what grounds.
     frontier : Frontier
         Every epsilon at once (computed when first used).
+    alarm : str
+        A warning about labels that were ruined to keep the constraint; empty if they were not.
     """
 
     problem: Tasks
@@ -68,6 +74,7 @@ class FairResult(Generic[Tasks, ResultRows]):
     certificate: Certificate
     margin: "Margin | None"
     _trace: "Callable[[Codes | None], Frontier]"
+    _solve_again: Callable[[float], Tally] | None = None
 
     @cached_property
     def labels(self) -> Any:
@@ -83,6 +90,14 @@ class FairResult(Generic[Tasks, ResultRows]):
     def frontier(self) -> Frontier:
         """Gap, value and changed labels for every epsilon."""
         return self._trace(None)
+
+    @cached_property
+    def alarm(self) -> str:
+        """A warning about labels that were ruined to keep the constraint: what happened, its cost, and what to do."""
+        if self.certificate.changed == 0:
+            return ""
+        tally, sizes = self.problem.tally(self.solved.labels), self.problem.compared().sizes
+        return alarm(self.certificate, tally, self.problem.classes.names, int(sizes.min()), self._solve_again)
 
     def frontier_against(self, truth: "Codes") -> Frontier:
         """Return the frontier with the real accuracy of its labels.
@@ -184,7 +199,7 @@ def make_fair(
     )
     problem = settled(problem, min_group, small_groups)
     _warn_of_tiny_groups(problem)
-    return solve_problem(
+    result = solve_problem(
         problem,
         epsilon=epsilon,
         objective=objective,
@@ -193,6 +208,20 @@ def make_fair(
         strict=strict,
         confidence=confidence,
     )
+    warn_of_result(result)
+    return result
+
+
+def warn_of_result(result: FairResult[Population[Rows], Rows]) -> None:
+    """Warn of groups that were left out or merged, and of labels that were ruined to keep the constraint."""
+    problem = result.problem
+    names = problem.groups.names
+    left_out = {names[a]: why for a, why in problem.left_out.items()}
+    sizes = dict(zip(names, problem.sizes.tolist(), strict=True))
+    for line in left_out_lines(left_out, sizes, problem.merged_groups):
+        warn(line, DataWarning)
+    if result.alarm:
+        warn(result.alarm, DrasticChangeWarning)
 
 
 @overload
@@ -272,7 +301,14 @@ def solve_problem(
     def frontier(truth: "Codes | None") -> Frontier:
         return trace_frontier(problem, gain, random_state, constraint, truth)
 
-    return FairResult(problem, solved, rule, certificate, margin, frontier)
+    def again(epsilon: float) -> Tally:
+        constraint_again = make_constraint(constraint, epsilon)
+        return problem.tally(solve(problem, gain, constraint_again, decision, random_state).labels)
+
+    # Each epsilon that is tried takes as long as this one did, in Spark some passes over all tasks, and an integer
+    # program up to a minute.
+    is_quick = isinstance(problem, Problem) and not strict and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
+    return FairResult(problem, solved, rule, certificate, margin, frontier, again if is_quick else None)
 
 
 def _warn_of_tiny_groups(problem: "Problem") -> None:

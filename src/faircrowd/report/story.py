@@ -94,6 +94,7 @@ def fair_story(
     return {
         "title": "Fair labels" if asked else "Labels and groups",
         "answer": _answer(summary, result, asked),
+        "alarms": _alarms(result) if asked else [],
         "cards": _cards(summary, result, asked),
         "frontier": slider(result, frontier, groups, classes, asked),
         "charts": draw(facts),
@@ -111,6 +112,11 @@ def fair_story(
         "group_names": groups,
         "people": worker_facts(audit.workers),
     }
+
+
+def _alarms(result: FairResult) -> list[str]:
+    """Return what speaks against using the labels."""
+    return [line[0].upper() + line[1:] + "." for line in (result.alarm,) if line]
 
 
 def _answer(summary: Summary, result: FairResult, asked: bool) -> str:

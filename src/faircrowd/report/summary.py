@@ -24,7 +24,8 @@ from faircrowd.fair.margin import Margin
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy, share_right, truth_facts, warning
 from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
 from faircrowd.votes import VoteTable
-from faircrowd.votes.vocabulary import Codes
+from faircrowd.votes.group_policy import left_out_lines
+from faircrowd.votes.vocabulary import Codes, value_name
 
 __all__ = ["Summary", "cost_in_words", "estimate_facts", "fair_lines", "group_facts", "summarise"]
 
@@ -58,6 +59,8 @@ class Summary:
         Number of tasks of each group.
     left_out : dict
         The groups that are left out of ``gap`` and of the constraint on it, with the reason.
+    merged_groups : list of str
+        Small groups that became the last group.
     gap_between : list of str or None
         Where the gap is: the class, and the groups with its largest and smallest share.
     ties : int
@@ -105,6 +108,7 @@ class Summary:
     group_tasks: dict[str, int] | None = None
     gap_between: list[str] | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    merged_groups: list[str] = field(default_factory=list)
     ties: int = 0
     believed_accuracy: float | None = None
     believed_accuracy_before: float | None = None
@@ -197,13 +201,7 @@ class Summary:
             tasks = f"{self.ties:,} task{'s' * (self.ties != 1)}"
             said.append(f"{tasks} with tied classes: the {rule} of them wins (ties={rule!r})")
         sizes = self.group_tasks or {}
-        for why in dict.fromkeys(self.left_out.values()):
-            found = [name for name, reason in self.left_out.items() if reason == why]
-            tasks = sum(sizes.get(name, 0) for name in found)
-            said.append(
-                f"{_tasks(tasks)} of {'group' if len(found) == 1 else f'{len(found):,} groups'} "
-                f"{few(found, len(found))} left out of the gap: {why}"
-            )
+        said += left_out_lines(self.left_out, sizes, self.merged_groups)
         small = [name for name, n in sizes.items() if n < _SMALL_GROUP and name not in self.left_out]
         if small:
             said.append(f"groups of fewer than {_SMALL_GROUP} tasks tell little: {few(small)}")
@@ -265,6 +263,7 @@ def summarise(
     if votes.groups is not None and votes.group is not None:
         counts = label_counts(votes.group, labels, len(votes.groups), n_classes)
         grouped = group_facts(counts, votes.groups.names, names, votes.left_out)
+        grouped["merged_groups"] = list(map(value_name, votes.merged_groups))
     own = None if fair is None else posterior.label_codes
     right = share_right(labels, truth)
     pieces = (

@@ -217,8 +217,9 @@ class Run:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What speaks against trusting what was estimated from known labels."""
-        return self.model.calibration_.notes if isinstance(self.model, CalibratedCrowd) else ()
+        """What speaks against using the labels, or against trusting what was estimated from known labels."""
+        found = () if self.result is None or not self.result.alarm else (self.result.alarm,)
+        return (*found, *self.model.calibration_.notes) if isinstance(self.model, CalibratedCrowd) else found
 
     def all_notes(self, *more: str) -> list[str]:
         """Return what a reader should know before trusting the numbers."""

@@ -26,6 +26,7 @@ from faircrowd.runs.options import ReadOptions, RunOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out
 from faircrowd.votes.groups import settle_groups
+from faircrowd.votes.vocabulary import value_name
 
 __all__ = ["SparkRun", "run_in_spark"]
 
@@ -42,16 +43,20 @@ class SparkRun:
     certificate : Certificate or None
     notes : tuple of str
     written : Written
+    warnings : tuple of str
+        What speaks against using the labels.
     """
 
     summary: Summary
     certificate: Certificate | None
     notes: tuple[str, ...]
     written: Written
+    warnings: tuple[str, ...] = ()
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the run as pairs of a heading and a text."""
-        return [*self.summary.lines(), *([] if self.certificate is None else fair_lines(self.certificate))]
+        more = [] if self.certificate is None else fair_lines(self.certificate)
+        return [*self.summary.lines(), *(("warning", warning) for warning in self.warnings), *more]
 
     def all_notes(self, *more: str) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
@@ -117,7 +122,8 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
         notes += model.calibration_.notes
         notes += ("whether the known labels look like a random sample of the tasks is not checked in Spark",)
         notes += ("the accuracy of fair labels is not estimated in Spark",) if fair is not None else ()
-    return SparkRun(summary, None if fair is None else fair.certificate_, notes, written)
+    alarms = () if fair is None or not fair.result_.alarm else (fair.result_.alarm,)
+    return SparkRun(summary, None if fair is None else fair.certificate_, notes, written, alarms)
 
 
 def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
@@ -148,6 +154,7 @@ def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) 
     names = problem.classes.names
     shares = counts.sum(axis=0) / counts.sum()
     grouped = {} if votes.groups is None else group_facts(counts, votes.groups.names, names, votes.left_out)
+    grouped |= {} if votes.groups is None else {"merged_groups": list(map(value_name, votes.merged_groups))}
     return Summary(
         method=options.model.name,
         rows=votes.report.to_dict(),

@@ -146,15 +146,30 @@ def check_comparable(groups: Vocabulary, sizes: NDArray[np.int64], left_out: Map
     )
 
 
-def left_out_lines(groups: Vocabulary, sizes: NDArray[np.int64], left_out: Mapping[int, str]) -> list[str]:
-    """Return a line about the groups that are left out, for each reason."""
-    names, lines = groups.names, []
+def left_out_lines(left_out: Mapping[str, str], sizes: Mapping[str, int], merged: Collection[object] = ()) -> list[str]:
+    """Return a line about the groups that are left out, for each reason, and one about those that were merged.
+
+    Parameters
+    ----------
+    left_out : mapping
+        From the names of groups to the reason.
+    sizes : mapping
+        Number of tasks of each group.
+    merged : collection
+        The groups that were merged into the last one.
+
+    Examples
+    --------
+    >>> left_out_lines({"c": "fewer than 10 tasks"}, {"a": 50, "b": 40, "c": 1})
+    ["1 task of group 'c' left out of the gap: fewer than 10 tasks"]
+    """
+    lines = []
+    if merged:
+        names = few(list(merged)[:5], len(merged))
+        lines.append(f"{len(merged):,} small group{'s' * (len(merged) != 1)} merged into {list(sizes)[-1]!r}: {names}")
     for why in dict.fromkeys(left_out.values()):
-        found = [a for a, reason in left_out.items() if reason == why]
-        tasks = int(sizes[found].sum())
-        lines.append(
-            f"{tasks:,} task{'s' * (tasks != 1)} of group{'s' * (len(found) != 1)} "
-            f"{few([names[a] for a in found[:5]], len(found))} left out of the constraint on the gap: {why}; they keep "
-            "the label that gains the most"
-        )
+        found = [name for name, reason in left_out.items() if reason == why]
+        tasks = sum(sizes.get(name, 0) for name in found)
+        which = "group" if len(found) == 1 else f"{len(found):,} groups"
+        lines.append(f"{tasks:,} task{'s' * (tasks != 1)} of {which} {few(found)} left out of the gap: {why}")
     return lines
