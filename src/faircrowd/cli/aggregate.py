@@ -6,6 +6,8 @@ import typer
 
 from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console
+from faircrowd.cli.exit_codes import end_missed
+from faircrowd.cli.wording import spoken
 from faircrowd.errors import OptionError
 from faircrowd.runs.options import EngineOptions, FairOptions, ModelOptions, ReadOptions, RunOptions
 from faircrowd.votes.group_policy import MIN_GROUP
@@ -64,7 +66,11 @@ def aggregate(
     resume: arg.Resume = False,
     as_json: arg.AsJson = False,
 ) -> None:
-    """Merge the votes in a file into one label per task; with --epsilon, into fair labels."""
+    """Merge the votes in a file into one label per task; with --epsilon, into fair labels.
+
+    Exit code 4 means that labels were written, but miss epsilon or the promise of --confidence.
+    """
+    from faircrowd.fair.alarms import missed
     from faircrowd.runs.write import CHECKPOINT, RUN_FILES, SPARK_LABELS, check_out
 
     if epsilon is None and (strict or confidence is not None):
@@ -114,10 +120,14 @@ def aggregate(
         from faircrowd.runs.spark_run import run_in_spark
 
         done = run_in_spark(options, out, console)
-        console.run(done, done.written)
+        sentence = "" if done.certificate is None else missed(done.certificate)
+        console.run(done, done.written, missed=spoken(sentence))
+        end_missed(sentence, as_json=as_json)
         return
     from faircrowd.runs.fit import fit
 
     run = fit(options, console)
     written = run.write(out, report=report, charts=charts, progress=console)
-    console.run(run, written)
+    sentence = "" if run.certificate is None else missed(run.certificate)
+    console.run(run, written, missed=spoken(sentence))
+    end_missed(sentence, as_json=as_json)

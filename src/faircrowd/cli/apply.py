@@ -7,6 +7,7 @@ import typer
 
 from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console, plain, print_json
+from faircrowd.cli.exit_codes import end_missed
 from faircrowd.cli.wording import spoken
 from faircrowd.runs.options import ReadOptions
 
@@ -33,7 +34,10 @@ def apply(
     on_missing_group: arg.OnMissingGroup = "error",
     as_json: arg.AsJson = False,
 ) -> None:
-    """Label new tasks with the model and the fair rule of an earlier run."""
+    """Label new tasks with the model and the fair rule of an earlier run.
+
+    Exit code 4 means that labels were written, but their gap is further above epsilon than chance explains.
+    """
     from faircrowd.runs.apply_rule import apply_saved_rule
 
     read = ReadOptions(
@@ -53,5 +57,6 @@ def apply(
     notes = [spoken(note) for note in applied.notes()]
     if as_json:
         print_json({**applied.to_dict(), "out": str(out), "notes": notes})
-        return
-    console.pairs([*applied.lines(), *(("note", plain(note)) for note in notes), ("wrote", str(out))])
+    else:
+        console.pairs([*applied.lines(), *(("note", plain(note)) for note in notes), ("wrote", str(out))])
+    end_missed(applied.missed, as_json=as_json)

@@ -7,14 +7,12 @@ import typer
 
 from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console, print_json
+from faircrowd.cli.exit_codes import VERDICTS
 
 if TYPE_CHECKING:
     from faircrowd.audit.gate import Verdict
 
-__all__ = ["EXIT_CODES", "check"]
-
-EXIT_CODES = {"pass": 0, "fail": 1, "not enough evidence": 3}
-"""Errors exit with 2."""
+__all__ = ["check"]
 
 _MAX_SHOWN_CLASSES = 8
 
@@ -52,7 +50,7 @@ def check(
         print_json({**verdict.to_dict(), "notes": notes, "options": options.to_dict()})
     else:
         _show(console, verdict, notes)
-    raise typer.Exit(EXIT_CODES[verdict.status])
+    raise typer.Exit(VERDICTS[verdict.status])
 
 
 def _show(console: Console, verdict: "Verdict", notes: list[str]) -> None:

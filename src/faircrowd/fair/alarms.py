@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.fair.certificate import Certificate
+from faircrowd.fair.gap import within
+from faircrowd.fair.margin import Margin
 from faircrowd.fair.tasks.tally import Tally
 
-__all__ = ["MANY_CHANGED", "NEARLY_ALL", "alarm", "enough_epsilon"]
+__all__ = ["MANY_CHANGED", "NEARLY_ALL", "alarm", "enough_epsilon", "missed"]
 
 MANY_CHANGED = 0.25
 """The share of changed labels above which there is a warning."""
@@ -132,6 +134,24 @@ def _remedy(certificate: Certificate, smallest: int, solve: Callable[[float], Ta
     if smallest < _FEW_TASKS:
         tasks = f"{smallest:,} task{'s' * (smallest != 1)}"
         ways.append(f"the smallest group has only {tasks}, and a larger min_group leaves it out")
-    if c.calibration is None:
-        ways.append("a wrong posterior makes wrong gaps, and known labels correct it (calibrate=...)")
+    ways.append("a wrong posterior makes wrong gaps, and known labels show and mend it (truth=..., calibrate=...)")
     return "; ".join(ways)
+
+
+def missed(certificate: Certificate) -> str:
+    """Return in what labels miss what was asked for, as a sentence; nothing if they keep it.
+
+    They miss it if their gap is above what is allowed (epsilon, or a little more where tasks are whole), or if there
+    are too few tasks for the promise about new ones.
+    """
+    c = certificate
+    given = getattr(c, "gap_allowed", math.nan)
+    allowed = c.epsilon if math.isnan(given) else given
+    if not within(c.gap, allowed):
+        at_most = f"{allowed:.4g}" if allowed > c.epsilon else f"epsilon {c.epsilon:g}"
+        by_chance = "they were drawn at random; another random_state, or decision='deterministic', may keep it"
+        how = by_chance if c.decision == "randomized" else "allow a larger epsilon, or use strict=True"
+        return f"the labels miss the constraint: their gap is {c.gap:.4g}, above {at_most}; {how}."
+    if c.promise is not None and not c.promise["enough"]:
+        return f"the labels carry no promise: {Margin(**c.promise)}."
+    return ""

@@ -35,9 +35,7 @@ def spread_over_groups(population: Population, multipliers: NDArray[np.float64],
     return found
 
 
-def with_left_out(
-    population: Population[Rows], compared: Population[Rows], solved: Solution[Rows]
-) -> Solution[Rows]:
+def with_left_out(population: Population[Rows], compared: Population[Rows], solved: Solution[Rows]) -> Solution[Rows]:
     """Return the solution for all tasks that follows from one for the compared tasks."""
     gain = solved.gain
     labels = population.with_left_out(solved.labels, unconstrained_labels, gain)
@@ -52,9 +50,7 @@ def with_left_out(
     return replace(
         solved,
         labels=labels,
-        compute_probabilities=lambda: population.with_left_out(
-            solved.probabilities, unconstrained_probabilities, gain
-        ),
+        compute_probabilities=lambda: population.with_left_out(solved.probabilities, unconstrained_probabilities, gain),
         multipliers=spread_over_groups(population, solved.multipliers, share),
         ties=ties,
         bound=value + share * (solved.bound - reached),

@@ -307,7 +307,9 @@ def solve_problem(
 
     # Each epsilon that is tried takes as long as this one did, in Spark some passes over all tasks, and an integer
     # program up to a minute.
-    is_quick = isinstance(problem, Problem) and not strict and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
+    is_quick = (
+        isinstance(problem, Problem) and not strict and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
+    )
     return FairResult(problem, solved, rule, certificate, margin, frontier, again if is_quick else None)
 
 

@@ -151,9 +151,10 @@ class FairRule:
 
     def group_codes(self, problem: Problem) -> Codes:
         """Return the code of the group of each task in this rule, -1 for a group that it does not know."""
-        return self._codes_of_groups(problem)[problem.group]
+        return self.codes_of_groups(problem)[problem.group]
 
-    def _codes_of_groups(self, problem: Population) -> Codes:
+    def codes_of_groups(self, problem: Population) -> Codes:
+        """Return the code in this rule of each group of a problem, -1 for those that it does not know."""
         codes = Vocabulary.of(list(self.groups)).code_of(problem.groups.values)
         if self.merged:
             was_small = Vocabulary.of(list(self.merged)).code_of(problem.groups.values) >= 0
@@ -168,7 +169,7 @@ class FairRule:
             raise InputError(
                 f"The posterior's classes {few(problem.classes.to_list())} are not the rule's {few(self.classes)}."
             )
-        group = self._codes_of_groups(problem)
+        group = self.codes_of_groups(problem)
         strange = np.flatnonzero((group < 0) & (problem.sizes > 0))
         if strange.size:
             names = few(problem.groups.some(strange[:5]), strange.size)

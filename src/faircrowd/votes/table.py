@@ -139,9 +139,7 @@ class VoteTable:
         kinds = {name: kind for name, kind in self.style.dtypes.items() if name != "label"}
         return replace(self, classes=vocabulary, label=place[self.label], style=replace(self.style, dtypes=kinds))
 
-    def with_groups(
-        self, groups: Vocabulary, group: Codes, left_out: Mapping[int, str] | None = None
-    ) -> "VoteTable":
+    def with_groups(self, groups: Vocabulary, group: Codes, left_out: Mapping[int, str] | None = None) -> "VoteTable":
         """Return the table with the sensitive group of each task, and the groups that no constraint speaks of."""
         return replace(self, groups=groups, group=group, left_out=left_out or {}, merged_groups=())
 

@@ -296,9 +296,7 @@ def spark_votes(
         known_groups, left_out = with_missing(groups, on_missing_group)
         tasks_per_group = np.append(made.tasks_per_group, summary.tasks_without_group)
         codes = {"group": np.arange(len(known_groups), dtype=np.int32)}
-        made = replace(
-            made, groups=known_groups, left_out=left_out, tasks_per_group=tasks_per_group, codes=codes
-        )
+        made = replace(made, groups=known_groups, left_out=left_out, tasks_per_group=tasks_per_group, codes=codes)
     for line in made.notes():
         warn(line, DataWarning)
     return made

@@ -141,7 +141,7 @@ class Population(Protocol[Rows]):
         """Small groups that became the last group."""
 
     def compared(self) -> "Population[Rows]":
-        """Return the tasks of the other groups, which a constraint speaks of; the tasks themselves if there are none."""
+        """Return the tasks of the groups that a constraint speaks of; all of them if no group is left out."""
 
     def with_left_out(self, rows: Rows, kernel: Callable[..., NDArray[Any]], *parameters: object) -> Rows:
         """Return one row per task from those of the compared tasks; a kernel makes those of the others."""

@@ -86,9 +86,7 @@ class SparkProblem:
         """Return the tasks of the groups that a constraint speaks of."""
         return replace(self, is_compared=True) if self.left_out else self
 
-    def with_left_out(
-        self, rows: EmittedRows, kernel: Callable[..., NDArray[Any]], *parameters: object
-    ) -> EmittedRows:
+    def with_left_out(self, rows: EmittedRows, kernel: Callable[..., NDArray[Any]], *parameters: object) -> EmittedRows:
         """Return one row per task from those of the compared tasks; a kernel makes those of the others."""
         if not self.left_out:
             return rows
