@@ -100,7 +100,8 @@ class FairCrowd(Parameters):
     -----
     DataWarning
         If groups are left out or merged; if more than a quarter of the labels are changed, a label vanishes, or nearly
-        all tasks get the same one (:class:`~faircrowd.errors.DrasticChangeWarning`); or if F1 is to be maximised under the posterior of an aggregator that is not a ``CalibratedCrowd``.
+        all tasks get the same one (:class:`~faircrowd.errors.DrasticChangeWarning`); or if F1 is to be maximised under
+        the posterior of an aggregator that is not a ``CalibratedCrowd``.
 
     Examples
     --------

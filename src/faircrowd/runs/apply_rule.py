@@ -94,8 +94,8 @@ class Applied:
             return ""
         return (
             f"the labels miss the rule's epsilon {epsilon:g}: their gap is {self.gap:.3f}, and with 95% confidence "
-            f"that of all tasks like these is at least {least:.3f}, more than chance explains. These tasks are not like "
-            "those that the rule was learned from; learn it again from votes that include such tasks."
+            f"that of all tasks like these is at least {least:.3f}, more than chance explains. These tasks are not "
+            "like those that the rule was learned from; learn it again from votes that include such tasks."
         )
 
     def lines(self) -> list[tuple[str, str]]:

@@ -21,9 +21,10 @@ from faircrowd.storage.publish import publish
 from faircrowd.storage.scratch import HIDDEN, Scratch, clear_left, uninterrupted
 from faircrowd.storage.written_folders import record_written
 
-__all__ = ["OutputFolder"]
+__all__ = ["FORMULA", "OutputFolder"]
 
-_FORMULA = r"^[=+\-@\t\r\n]"
+FORMULA = r"[=+\-@\t\r\n]"
+"""How a text begins that a spreadsheet would run as a formula."""
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
@@ -184,7 +185,7 @@ def _safe(table: pa.Table) -> pa.Table:
 def _neutralised(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
-    risky = pc.and_not(pc.match_substring_regex(column, _FORMULA), pc.match_substring_regex(column, _NUMBER))
+    risky = pc.and_not(pc.match_substring_regex(column, f"^{FORMULA}"), pc.match_substring_regex(column, _NUMBER))
     return pc.if_else(
         risky, pc.binary_join_element_wise(pa.scalar("'", column.type), column, pa.scalar("", column.type)), column
     )

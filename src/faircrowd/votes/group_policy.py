@@ -137,7 +137,7 @@ def check_comparable(groups: Vocabulary, sizes: NDArray[np.int64], left_out: Map
     compared = [a for a in range(len(groups)) if a not in left_out]
     if len(groups) < 2 or len(compared) > 1:
         return
-    shown = ", ".join(f"{few(groups.some([a]))} ({sizes[a]:,} tasks: {left_out[a]})" for a in list(left_out)[:5])
+    shown = ", ".join(f"{few(groups.some([a]))} ({sizes[a]:,}: {left_out[a]})" for a in list(left_out)[:5])
     more = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
     raise InputError(
         f"Parity compares groups, and {len(compared)} of {len(groups):,} are left to compare; left out are {shown}"
