@@ -316,7 +316,8 @@ def solve_problem(
 def _warn_of_tiny_groups(problem: "Problem") -> None:
     """Warn of groups that are compared although they have so few tasks that one or two of these decide their rates."""
     sizes = problem.sizes
-    tiny = [a for a in np.flatnonzero((sizes < MIN_GROUP) & (10 * sizes < sizes.max())) if a not in problem.left_out]
+    small = np.flatnonzero((sizes < MIN_GROUP) & (10 * sizes < sizes.max()))
+    tiny = [a for a in small.tolist() if a not in problem.left_out]
     if tiny:
         warn(
             f"{len(tiny):,} of {problem.n_groups:,} groups have fewer than {MIN_GROUP} tasks, and one task can change "

@@ -86,13 +86,15 @@ def _read_options(given: FitInputs, truth: ByTask | None, calibrated: bool, fair
     names: list[object] = [group] if isinstance(group, str) else list(group) if isinstance(group, list | tuple) else []
     is_named = all(isinstance(name, str) for name in names)
     gold = given.true_labels if isinstance(given.true_labels, str) else None
+    reading: dict[str, Any] = {**given.read_options}
+    reading |= {"min_group": int(fair.min_group), "small_groups": fair.small_groups}
     return ReadOptions(
         given.votes,
         Path(given.tasks) if isinstance(given.tasks, str | os.PathLike) else None,
         tuple(map(str, names)) if is_named else (),
         truth if isinstance(truth, str) else None,
         None if calibrated else gold,
-        **{**given.read_options, "min_group": int(fair.min_group), "small_groups": fair.small_groups},
+        **reading,
         calibrate=gold if calibrated else None,
     )
 

@@ -1,16 +1,19 @@
 """What is known about tasks besides the votes: sensitive groups and true labels."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from faircrowd._checks import check_choice, few
 from faircrowd._types import ByTask, TableLike
 from faircrowd.errors import InputError
+from faircrowd.votes.alignment import check_index
 from faircrowd.votes.encode import encode, keep_used
 from faircrowd.votes.facts import Facts, Table, find_facts
+from faircrowd.votes.frames import is_frame
 from faircrowd.votes.group_policy import ON_MISSING_GROUP, check_comparable, check_policy, free_name, plan_groups
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
@@ -21,13 +24,18 @@ __all__ = [
     "gold_codes",
     "gold_pairs",
     "groups_of",
+    "has_ids",
     "intersect",
     "label_facts",
     "no_group",
+    "one_value_each",
     "settle_groups",
     "truth_codes",
     "with_missing",
 ]
+
+V = TypeVar("V")
+"""Votes, in memory or in Spark."""
 
 
 def attach_groups(
@@ -59,13 +67,14 @@ def attach_groups(
     InputError
         If a task has no group (unless ``on_missing_group`` allows it), or two different ones.
     """
+    check_index(sensitive_features, table.tasks, "sensitive_features")
     key, columns = find_facts(sensitive_features, votes, tasks, delimiter)
     found = _align(table.tasks, key, columns, on_missing_group)
     grouped = table.with_groups(found.groups, found.group, found.left_out)
     return settle_groups(grouped, min_group=min_group, small_groups=small_groups)
 
 
-def settle_groups(votes: Any, *, min_group: int, small_groups: str = "leave-out", required: bool = False) -> Any:
+def settle_groups(votes: V, *, min_group: int, small_groups: str = "leave-out", required: bool = False) -> V:
     """Return votes, in memory or in Spark, whose small groups are left out of constraints, or merged.
 
     Parameters
@@ -78,19 +87,21 @@ def settle_groups(votes: Any, *, min_group: int, small_groups: str = "leave-out"
         constraint that they could spoil.
     """
     check_policy(min_group, small_groups)
-    if votes.groups is None:
+    found: Any = votes
+    if found.groups is None:
         return votes
-    sizes = votes.tasks_per_group
-    plan = plan_groups(votes.groups, sizes, votes.left_out, min_group=min_group, small_groups=small_groups)
+    sizes = found.tasks_per_group
+    plan = plan_groups(found.groups, sizes, found.left_out, min_group=min_group, small_groups=small_groups)
     sizes = np.bincount(plan.place, weights=sizes, minlength=len(plan.groups)).astype(np.int64)
     if required:
         check_comparable(plan.groups, sizes, plan.left_out)
     elif len(plan.groups) - len(plan.left_out) < 2:
         return votes
     if plan.merged:
-        merged = (*votes.merged_groups, *plan.merged)
-        votes = replace(votes.recoded("group", plan.groups, plan.place), merged_groups=merged)
-    return replace(votes, left_out=plan.left_out)
+        merged = (*found.merged_groups, *plan.merged)
+        found = replace(found.recoded("group", plan.groups, plan.place), merged_groups=merged)
+    settled: V = replace(found, left_out=plan.left_out)
+    return settled
 
 
 class Grouped(NamedTuple):
@@ -114,6 +125,7 @@ def groups_of(tasks: Vocabulary, sensitive_features: ByTask, *, on_missing_group
         if len(columns[0]) != len(tasks):
             raise InputError(f"sensitive_features has {len(columns[0]):,} rows for {len(tasks):,} tasks.")
         return _align(tasks, None, columns, on_missing_group)
+    check_index(sensitive_features, tasks, "sensitive_features")
     return _align(tasks, *find_facts(sensitive_features, None, None, None), on_missing_group)
 
 
@@ -143,8 +155,8 @@ def _align(tasks: Vocabulary, key: Column | None, columns: Sequence[Column], on_
     if on_missing_group == "error" or lacking.size == len(tasks):
         raise no_group(lacking.size, len(tasks), few(tasks.some(lacking[:5]), lacking.size))
     group = group.copy()
-    known = np.flatnonzero(group >= 0)
-    group[known], groups, _ = keep_used(group[known], groups)
+    grouped = group >= 0
+    group[grouped], groups, _ = keep_used(group[grouped], groups)
     group[lacking] = len(groups)
     groups, left_out = with_missing(groups, on_missing_group)
     return Grouped(group, groups, left_out)
@@ -194,8 +206,10 @@ def _refuse_several(table: VoteTable, clash: Codes) -> None:
         raise InputError(f"{several.size:,} tasks have more than one true label: {names}.")
 
 
-def truth_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, list[Any]]:
+def truth_codes(table: VoteTable, true_labels: ByTask | Facts, what: str = "truth") -> tuple[Codes, list[Any]]:
     """Find the true label of each task, for scoring: the classes stay those of the votes.
+
+    ``what`` is what the labels are called in messages.
 
     Returns
     -------
@@ -204,6 +218,7 @@ def truth_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, l
     strange : list
         The labels that nobody voted for.
     """
+    check_index(true_labels, table.tasks, what)
     key, column = label_facts(true_labels)
     codes, truths = encode(column)
     place = table.tasks.code_of(key)
@@ -218,6 +233,38 @@ def truth_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, l
     return truth, truths.some(seen[found[seen] < 0])
 
 
+def one_value_each(tasks: Vocabulary, facts: ByTask | Facts, what: str) -> tuple[Codes, Vocabulary]:
+    """Return the code of one value for each task, by id, and the values; raise if a task has none, or several.
+
+    Parameters
+    ----------
+    what : str
+        What the values are called in messages.
+    """
+    check_index(facts, tasks, what)
+    key, (column, *more) = find_facts(facts, None, None, None, names=("label", "agg_label"))
+    if more:
+        raise InputError(f"{what} must be one column; got several.")
+    codes, values = encode(column)
+    place = tasks.code_of(key)
+    known = (place >= 0) & (codes >= 0)
+    found = np.full(len(tasks), -1, dtype=np.int32)
+    found[place[known]] = codes[known]
+    for rows, problem in (
+        (np.flatnonzero(found < 0), f"no {what}"),
+        (np.unique(place[known][found[place[known]] != codes[known]]), f"more than one {what}"),
+    ):
+        if rows.size:
+            names = few(tasks.some(rows[:5]), rows.size)
+            raise InputError(f"{rows.size:,} of {len(tasks):,} tasks have {problem}: {names}; do the task ids match?")
+    return found, values
+
+
+def has_ids(facts: object) -> bool:
+    """Return whether facts about tasks go by id: in a Series, dict, frame or file they do, in an array they do not."""
+    return isinstance(facts, Mapping | Facts | str | os.PathLike) or hasattr(facts, "loc") or is_frame(facts)
+
+
 def label_facts(true_labels: ByTask | Facts) -> tuple[Column, Column]:
     """Return the tasks that true labels are given for, and the labels."""
     key, (column, *more) = find_facts(true_labels, None, None, None, names=("label", "truth", "true_label"))
@@ -228,6 +275,7 @@ def label_facts(true_labels: ByTask | Facts) -> tuple[Column, Column]:
 
 def gold_pairs(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, Codes, Vocabulary]:
     """Return the (task, label) pairs of true labels for tasks of the table, and the classes that code them."""
+    check_index(true_labels, table.tasks, "true_labels")
     key, column = label_facts(true_labels)
     codes, truths = encode(column)
     place = table.tasks.code_of(key)
