@@ -15,6 +15,8 @@ from fair import optima
 from faircrowd import FairRule, make_fair
 from faircrowd.errors import FaircrowdError, InputError, OptionError
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than 10 tasks:faircrowd.errors.DataWarning")
+
 
 def binary(p: Any) -> np.ndarray:
     p = np.asarray(p, dtype=float)

@@ -27,6 +27,8 @@ DEFAULTS: dict[str, Any] = {
     "random_state": 0,
     "strict": False,
     "confidence": None,
+    "min_group": 10,
+    "small_groups": "leave-out",
 }
 
 

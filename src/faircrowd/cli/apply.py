@@ -19,7 +19,7 @@ def apply(
         Path, typer.Argument(readable=False, help="The rule.json of an earlier run; its model is in the same folder.")
     ],
     votes: Annotated[Path, typer.Argument(readable=False, help="Votes on new tasks, one per row.")],
-    out: Annotated[Path, typer.Option(help="File for the labels (.csv).")],
+    out: Annotated[Path, typer.Option(parser=arg.place, metavar="PATH", help="File for the labels (.csv).")],
     tasks: arg.Tasks = None,
     group: arg.Group = None,
     unknown: Annotated[

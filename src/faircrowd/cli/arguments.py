@@ -42,6 +42,7 @@ __all__ = [
     "Votes",
     "Worker",
     "number",
+    "place",
     "votes_or_learned",
 ]
 
@@ -56,6 +57,13 @@ def number(text: str) -> float:
             raise typer.BadParameter(f"{text!r} is not a number.") from None
         value = float(f"{found[1]}.{found[2] or 0}") / (100 if found[3] else 1)
         raise typer.BadParameter(f"{text!r} is not a number; did you mean {value:g}?") from None
+
+
+def place(text: str | Path) -> Path:
+    """Read the path of a file or folder to write; a text that is empty, as of a variable without a value, is none."""
+    if not str(text).strip():
+        raise typer.BadParameter("it is empty; name a place for the results, such as results.")
+    return Path(text)
 
 
 def votes_or_learned(text: str) -> float | str:
@@ -75,7 +83,7 @@ _GROUPED = ", ".join(kind.name for kind in AGGREGATORS.values() if kind.by_group
 Votes = Annotated[
     Path, typer.Argument(readable=False, help="Votes, one per row: .csv, .tsv, .jsonl (also compressed) or .parquet.")
 ]
-OutFolder = Annotated[Path, typer.Option(help="Folder for the results.")]
+OutFolder = Annotated[Path, typer.Option(parser=place, metavar="PATH", help="Folder for the results.")]
 Method = Annotated[
     str | None,
     typer.Option(help=f"One of {', '.join(AGGREGATORS)}; by default dawid-skene or, with --calibrate, calibrated."),
@@ -139,7 +147,9 @@ Tol = Annotated[
 Objective = Annotated[str, typer.Option(help="What fair labels maximise: accuracy, f1.")]
 RandomState = Annotated[int, typer.Option(help="Seed for the order of equal tasks and for random draws.")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")]
-Charts = Annotated[Path | None, typer.Option(help="Folder for the page's charts as PNG and SVG.")]
+Charts = Annotated[
+    Path | None, typer.Option(parser=place, metavar="PATH", help="Folder for the page's charts as PNG and SVG.")
+]
 EngineName = Annotated[
     str,
     typer.Option(

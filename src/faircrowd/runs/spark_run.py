@@ -24,7 +24,7 @@ from faircrowd.report.belief_notes import independence_of
 from faircrowd.report.summary import estimate_facts, group_facts
 from faircrowd.runs.options import ReadOptions, RunOptions
 from faircrowd.runs.progress import QUIET, Progress
-from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out
+from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out, earlier_files
 from faircrowd.votes.groups import settle_groups
 from faircrowd.votes.vocabulary import value_name
 
@@ -116,7 +116,7 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
                 folder.write_json("certificate.json", fair.certificate_.to_dict())
             write_parquet(problem.table(labels), folder.new_folder(SPARK_LABELS))
         table.close()
-    written = Written(out, tuple(file for file in _FILES if file in folder.names))
+    written = Written(out, tuple(file for file in _FILES if file in folder.names), earlier_files(folder))
     notes = tuple(table.notes())
     if isinstance(model, CalibratedCrowd):
         notes += model.calibration_.notes

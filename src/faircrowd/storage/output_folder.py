@@ -50,11 +50,19 @@ class OutputFolder:
         self._pending: dict[str, Path] = {}
         self._stale: set[str] = set()
         self._scratch: Scratch | None = None
+        self.replaced: tuple[str, ...] = ()
+        self.removed: tuple[str, ...] = ()
+        """Files of an older run that new ones replaced, and those that were removed; known at the end."""
 
     def __enter__(self) -> Self:
         self._made: list[Path] = []
         check_path(self.path)
         try:
+            if self.path.is_symlink() and not self.path.exists():
+                where = os.readlink(self.path)
+                raise FileError(
+                    f"{self.path} is a link to {where}, which does not exist; name a folder for the output."
+                )
             if self.path.exists() and not self.path.is_dir():
                 raise FileError(f"{self.path} is a file; name a folder for the output.")
             for folder in (*reversed(self.path.parents), self.path):
@@ -96,6 +104,9 @@ class OutputFolder:
         for name, path in self._pending.items():
             if path.is_file() and (self.path / name).is_dir():
                 raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
+        older = sorted(name for name in {*self._pending, *self._stale} if os.path.lexists(self.path / name))
+        self.replaced = tuple(name for name in self._pending if name in older)
+        self.removed = tuple(name for name in older if name not in self._pending)
         publish(self._files, self.path, self._pending, self._stale, HIDDEN)
         record_written(self.path)
 

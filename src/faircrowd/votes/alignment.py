@@ -3,7 +3,7 @@
 - A Series, a dict, a frame with a task column and a file have ids. They are matched by id, in any order.
 - An array or a list has none. It is matched by position, and must have one value per row.
 - A pandas Series that nobody gave an index is numbered 0, 1, 2, ... If these numbers are not the ids of the tasks, it
-  is refused: its positions may happen to fit, or be those of other tasks. ``.to_numpy()`` says that they are meant.
+  is refused: its positions may happen to fit, or be those of other tasks.
 """
 
 from collections.abc import Mapping
@@ -40,8 +40,7 @@ def check_index(facts: object, tasks: Vocabulary, what: str) -> None:
         strange = np.flatnonzero(ids < 0)
         raise InputError(
             f"{what} is a Series without an index of its own (it is numbered 0, 1, 2, ...), but the tasks have other "
-            f"ids, such as {few(tasks.some(strange[:3]))}. Give it the ids of its tasks as index, or, if it is in the "
-            "order of the tasks, its values alone with .to_numpy()."
+            f"ids, such as {few(tasks.some(strange[:3]))}. Give it the ids of its tasks as index."
         )
 
 

@@ -167,12 +167,12 @@ def from_table(
 
 
 def refuse_labels(columns: Sequence[str], where: str) -> None:
-    """Raise if a table whose columns are all taken for groups has labels among them: it is a whole table of tasks."""
-    if len(columns) > 1 and (found := [name for name in columns if name in _LABELS]):
-        groups = [name for name in columns if name not in (*_LABELS, *ALIASES["task"])]
+    """Raise if a table whose columns are all taken for groups is a whole table of tasks, with labels or ids."""
+    if len(columns) > 1 and (found := [name for name in columns if name in (*_LABELS, *ALIASES["task"])]):
+        groups = [name for name in columns if name not in found]
         raise InputError(
             f"Every column of {where} would define groups, also {few(found)}; give only those that do, such as "
-            f"frame[{['task', *groups[:1]]!r}], or their names: sensitive_features={groups[:1]!r} with tasks=frame."
+            f"frame[{groups[:1] or ['group']!r}]."
         )
 
 

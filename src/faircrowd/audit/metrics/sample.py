@@ -107,6 +107,9 @@ def read_features(
 
     Rows are those of ``y_pred``, by the index of both if they have one.
     """
+    columns_of: Any = values
+    if hasattr(values, "loc") and "task" in getattr(values, "columns", ()) and hasattr(y_pred, "loc"):
+        values = columns_of.set_index("task")  # a table of tasks goes by their ids
     values = in_order_of(y_pred, values, name)
     if isinstance(values, Mapping):
         columns = [_column(value, f"{name}[{key!r}]") for key, value in values.items()]
