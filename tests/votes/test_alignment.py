@@ -73,7 +73,10 @@ BY_ID: dict[str, tuple[pd.Series, Call]] = {
         TRUTH,
         lambda s: audit.audit_crowd(TABLE, LABELS, control=s).strata.strata.to_dict(),  # type: ignore[union-attr]
     ),
-    "crowd_gap": (TRUTH, lambda s: crowd_gap(TABLE, np.full((TABLE.n_workers, 2, 2), 0.7), truth=s)),
+    "crowd_gap": (
+        TRUTH,
+        lambda s: crowd_gap(TABLE, np.full((TABLE.n_workers, 2, 2), 0.7), truth=s).observed.strict.tolist(),
+    ),
     "check_labels": (LABELS, lambda s: audit.check_labels(s, GROUPS, epsilon=0.1)),
     "check_labels, groups": (GROUPS, lambda s: audit.check_labels(LABELS, s, epsilon=0.1)),
     "by_group": (GROUPS, lambda s: audit.by_group(LABELS, sensitive_features=s).to_dict()),

@@ -145,9 +145,8 @@ def check_labels(
     'pass'
     >>> print(check_labels(labels, groups, epsilon=0.02).reason)
     the gap may be anywhere from 0.0000 to 0.0467 (95% confidence in each end), and epsilon 0.02 lies between; about \
-14,000 tasks in each group would be enough, if the rates stay as they are. The gap of these labels, 0.0100, is within \
-epsilon, but labels of all tasks like these may have a larger one: for so few tasks, no epsilon to make labels with is \
-small enough, and these_tasks=True judges these tasks alone
+14,000 tasks in each group would be enough, if the rates stay as they are. These labels keep it themselves \
+(these_tasks=True); for all tasks like these, no epsilon is small enough for so few tasks
     >>> check_labels(labels, groups, epsilon=0.02, these_tasks=True).status
     'pass'
     """
@@ -239,15 +238,11 @@ def _population(table: NDArray[np.int64], epsilon: float, confidence: float) -> 
     else:
         reason += f"about {needed:,} tasks in each group would be enough, if the rates stay as they are"
     if within(limits.gap, epsilon):
-        reason += (
-            f". The gap of these labels, {limits.gap:.4f}, is within epsilon, but labels of all tasks like these may "
-            "have a larger one: "
+        few_tasks = "no epsilon is small enough for so few tasks"
+        smaller = (
+            few_tasks if found["make_with"] is None else f"make labels with epsilon {found['make_with']:g} or less"
         )
-        if found["make_with"] is None:
-            reason += "for so few tasks, no epsilon to make labels with is small enough, and "
-        else:
-            reason += f"labels made with epsilon {found['make_with']:g} would pass, and "
-        reason += "these_tasks=True judges these tasks alone"
+        reason += f". These labels keep it themselves (these_tasks=True); for all tasks like these, {smaller}"
     return {**found, "status": "not enough evidence", "reason": reason, "needed": needed}
 
 

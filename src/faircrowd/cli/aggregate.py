@@ -1,6 +1,6 @@
 """``faircrowd aggregate``: votes in a file to labels in a folder."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,11 @@ from faircrowd.cli.wording import spoken
 from faircrowd.errors import OptionError
 from faircrowd.runs.options import EngineOptions, FairOptions, ModelOptions, ReadOptions, RunOptions
 from faircrowd.votes.group_policy import MIN_GROUP
+
+if TYPE_CHECKING:
+    from faircrowd.runs.run import Run
+    from faircrowd.runs.spark_run import SparkRun
+    from faircrowd.runs.write import Written
 
 __all__ = ["aggregate"]
 
@@ -70,7 +75,6 @@ def aggregate(
 
     Exit code 4 means that labels were written, but miss epsilon or the promise of --confidence.
     """
-    from faircrowd.fair.alarms import missed
     from faircrowd.runs.write import CHECKPOINT, RUN_FILES, SPARK_LABELS, check_out
 
     if epsilon is None and (strict or confidence is not None):
@@ -120,14 +124,22 @@ def aggregate(
         from faircrowd.runs.spark_run import run_in_spark
 
         done = run_in_spark(options, out, console)
-        sentence = "" if done.certificate is None else missed(done.certificate)
-        console.run(done, done.written, missed=spoken(sentence))
-        end_missed(sentence, as_json=as_json)
+        _end(console, done, done.written)
         return
     from faircrowd.runs.fit import fit
 
     run = fit(options, console)
     written = run.write(out, report=report, charts=charts, progress=console)
-    sentence = "" if run.certificate is None else missed(run.certificate)
+    _end(console, run, written)
+
+
+def _end(console: Console, run: "Run | SparkRun", written: "Written") -> None:
+    """Print what a run found, and end with the exit code of labels that miss what was asked for, if they do."""
+    from faircrowd.fair.alarms import missed
+
+    if run.certificate is None:
+        console.run(run, written)
+        return
+    sentence = missed(run.certificate)
     console.run(run, written, missed=spoken(sentence))
-    end_missed(sentence, as_json=as_json)
+    end_missed(sentence, as_json=console.as_json)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Console", "plain", "print_json"]
 
+_LONGEST_TEXT = 1000
 _ALARMING = "warning"
 """The heading of what is printed in red."""
 
@@ -132,7 +133,7 @@ class Console:
         width = max(len(plain(heading)) for heading, _ in pairs)
         for heading, text in pairs:
             colour = "red" if heading == _ALARMING else ""
-            shown = (f"{plain(heading):<{width}}", f"bold {colour}".strip()), "  ", (plain(text), colour)
+            shown = (f"{plain(heading):<{width}}", f"bold {colour}".strip()), "  ", (plain(text, _LONGEST_TEXT), colour)
             self._out.print(Text.assemble(*shown))
 
     def table(

@@ -78,7 +78,7 @@ def check_file(options: CheckOptions, progress: Progress = QUIET) -> tuple[Verdi
         raise OptionError("The gap is between groups; give group=...")
     check_confidence("confidence", options.confidence)
     with progress.waiting(f"reading {options.labels}"):
-        labels, groups, notes = _read(options)
+        labels, groups, notes, unlabelled = _read(options)
         verdict = check_labels(
             labels,
             groups,
@@ -89,11 +89,14 @@ def check_file(options: CheckOptions, progress: Progress = QUIET) -> tuple[Verdi
             small_groups=options.small_groups,
             on_missing_group=options.on_missing_group,
         )
-    return verdict, [*notes, *left_out_lines(verdict.left_out, verdict.groups)]
+    if unlabelled and not options.partial:
+        raise InputError(f"{unlabelled}; label them, or check the others alone with partial=True.")
+    more = [unlabelled] if unlabelled else []
+    return verdict, [*notes, *more, *left_out_lines(verdict.left_out, verdict.groups)]
 
 
-def _read(options: CheckOptions) -> tuple[Facts, pa.Table, list[str]]:
-    """Return the label and the groups of each task, and what there is to note."""
+def _read(options: CheckOptions) -> tuple[Facts, pa.Table, list[str], str]:
+    """Return the label and the groups of each task, what there is to note, and which tasks have no label."""
     labels, tasks, task, label = options.labels, options.tasks, options.task, options.label
     names = read_header(labels, delimiter=options.delimiter)
     if task is not None:
@@ -125,17 +128,12 @@ def _read(options: CheckOptions) -> tuple[Facts, pa.Table, list[str]]:
             f"{strange.size:,} of {len(labelled):,} labelled tasks are not in {source}: "
             f"{few(labelled.some(strange[:5]), strange.size)}; do the task ids match?"
         )
-    lacking = np.flatnonzero(labelled.code_of(known.values) < 0)
+    lacking, unlabelled = np.flatnonzero(labelled.code_of(known.values) < 0), ""
     if lacking.size:
-        found = f"{lacking.size:,} of {len(known):,} tasks in {source} have no label in {labels}"
-        if not options.partial:
-            raise InputError(
-                f"{found}: {few(known.some(lacking[:5]), lacking.size)}; label them, or check the others alone with "
-                "partial=True."
-            )
-        notes.append(found)
+        unlabelled = f"{lacking.size:,} of {len(known):,} tasks in {source} have no label in {labels}: "
+        unlabelled += few(known.some(lacking[:5]), lacking.size)
     groups = pa.table({"task": place, **{str(i): part for i, part in enumerate(columns)}})
-    return Facts(key, values), groups, notes
+    return Facts(key, values), groups, notes, unlabelled
 
 
 def _without_apostrophes(key: Column, known: Vocabulary) -> tuple[Column, int]:
@@ -143,6 +141,8 @@ def _without_apostrophes(key: Column, known: Vocabulary) -> tuple[Column, int]:
 
     Returns the ids, and how many were changed.
     """
+    if not isinstance(key, np.ndarray) and pa.types.is_dictionary(key.type):
+        key = key.cast(key.type.value_type)
     if isinstance(key, np.ndarray) or not (pa.types.is_string(key.type) or pa.types.is_large_string(key.type)):
         return key, 0
     bare = pc.replace_substring_regex(key, rf"^'({FORMULA})", r"\1")
