@@ -50,7 +50,7 @@ def test_a_gap_that_is_missed(
     """No solver does this today; if one ever does, nobody must be told that all is well."""
     certify = make.certify
     monkeypatch.setattr(make, "certify", lambda *args, **kwargs: replace(certify(*args, **kwargs), gap=0.4))
-    code, out, err = faircrowd(*given)
+    code, _, err = faircrowd(*given)
     assert code == 4
     assert err.startswith(
         "faircrowd: the labels miss the constraint: their gap is 0.4, above epsilon 0.05; allow a larger"

@@ -27,6 +27,7 @@ __all__ = ["Verdict", "check_labels"]
 
 _LABEL_COLUMNS = ("label", "agg_label", "answer")
 _MAX_TASKS_NEEDED = 10**6
+_TOO_FEW = "no epsilon is small enough for so few tasks"
 _STEPS = 1000
 """Epsilons are proposed in steps of one thousandth."""
 
@@ -238,10 +239,8 @@ def _population(table: NDArray[np.int64], epsilon: float, confidence: float) -> 
     else:
         reason += f"about {needed:,} tasks in each group would be enough, if the rates stay as they are"
     if within(limits.gap, epsilon):
-        few_tasks = "no epsilon is small enough for so few tasks"
-        smaller = (
-            few_tasks if found["make_with"] is None else f"make labels with epsilon {found['make_with']:g} or less"
-        )
+        make_with = found["make_with"]
+        smaller = _TOO_FEW if make_with is None else f"make labels with epsilon {make_with:g} or less"
         reason += f". These labels keep it themselves (these_tasks=True); for all tasks like these, {smaller}"
     return {**found, "status": "not enough evidence", "reason": reason, "needed": needed}
 
