@@ -135,7 +135,7 @@ def aggregate(
 
 def _end(console: Console, run: "Run | SparkRun", written: "Written") -> None:
     """Print what a run found, and end with the exit code of labels that miss what was asked for, if they do."""
-    from faircrowd.fair.alarms import missed
+    from faircrowd.fair.outcome.alarms import missed
 
     if run.certificate is None:
         console.run(run, written)

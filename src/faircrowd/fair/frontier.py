@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import check_number
 from faircrowd.fair.constraint import make_constraint
-from faircrowd.fair.left_out import compared_gap, compared_groups, spread_over_groups
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.assign import unconstrained_labels, unconstrained_probabilities
 from faircrowd.fair.program.atoms import merge
 from faircrowd.fair.program.relaxed import solve_relaxed
 from faircrowd.fair.solve import solve
+from faircrowd.fair.tasks.left_out import compared_gap, compared_groups, spread_over_groups
 from faircrowd.fair.tasks.population import Population
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.thresholds.flip_cost import flip_path
@@ -270,7 +270,7 @@ def sweep(
         for epsilon in _epsilons(problem, free) if epsilons is None else epsilons:
             solved = solve(problem, gain, make_constraint(constraint, epsilon), "randomized", random_state)
             chances = solved.probabilities
-            value = problem.expected_f1(chances)
+            value = problem.expected_tally(chances, solved.gain).values(solved.gain)[1]
             yield SweepPoint(epsilon, chances, free, solved.multipliers, solved.gain, value, solved.bound)
         return
     if problem.left_out:

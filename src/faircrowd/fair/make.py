@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_choice, check_count, check_number, few, warn
 from faircrowd.errors import DataWarning, DrasticChangeWarning, OptionError
-from faircrowd.fair.alarms import alarm
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.constraint import make_constraint, prices_of
 from faircrowd.fair.frontier import Frontier, trace_frontier
-from faircrowd.fair.objective import make_gain
+from faircrowd.fair.objective import Gain, make_gain
+from faircrowd.fair.outcome.alarms import alarm
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
@@ -24,6 +24,7 @@ from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
+from faircrowd.fair.whole_tasks import WHY_DRAWS_EXCEED, draw_excess, rounding_loss, strict_price, why_exceeded
 from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 
 if TYPE_CHECKING:
@@ -143,12 +144,15 @@ def make_fair(
         What is maximised; a matrix holds the gain (minus the cost) of each label (column) for each true class
         (row).
     decision : {"deterministic", "randomized"}
-        The best deterministic labels, or a draw from the best randomized rule.
+        The best deterministic labels, or a draw from the best randomized ones: each task gets each label with the
+        probability in ``FairResult.probabilities``, and the share of a label in a group is within one task of what it
+        is on average.
     random_state : int
         Seed of draws, and of the order of equal tasks; each depends on it and the task's id alone.
     strict : bool
-        More than two classes or groups, deterministic: keep epsilon exactly, by an integer program. Otherwise labels
-        rounded to whole tasks may exceed it by less than 2 / (size of the smallest group), and mostly do not.
+        Deterministic labels: keep epsilon to the letter at any cost; there is a warning if the cost is high. Otherwise
+        they keep it to the letter where that costs no more than rounding to whole tasks explains, and may else exceed
+        it by less than one task of the smallest group (``Certificate.gap_allowed``).
     sample_weight : array-like, shape (n_tasks,), optional
     log_posterior : like posterior, optional
         Logarithms; they order posteriors that round to 0 or 1.
@@ -278,6 +282,10 @@ def solve_problem(
     solved = solve(problem, gain, make_constraint(constraint, epsilon), decision, random_state, strict)
     seconds = time.perf_counter() - start
     tally = problem.tally(solved.labels, solved.gain)
+    average = None
+    if decision == "randomized":
+        average = problem.expected_tally(solved.probabilities, solved.gain)
+    gap_allowed, why = _gap_allowed(problem.compared(), solved, epsilon, decision)
     rule = _rule(problem, solved, tally, epsilon, random_state)
     certificate = certify(
         problem.classes,
@@ -296,7 +304,12 @@ def solve_problem(
         promise=None if margin is None else asdict(margin),
         left_out=problem.left_out,
         merged_groups=problem.merged_groups,
+        gap_allowed=gap_allowed,
+        why=why,
+        average=average,
     )
+    if strict and decision == "deterministic":
+        _warn_of_price(problem.compared(), gain, certificate)
 
     def frontier(truth: "Codes | None") -> Frontier:
         return trace_frontier(problem, gain, random_state, constraint, truth)
@@ -325,6 +338,22 @@ def _warn_of_tiny_groups(problem: "Problem") -> None:
             f"min_group={MIN_GROUP} leaves them out of the constraint.",
             DataWarning,
         )
+
+
+def _gap_allowed(problem: Population, solved: Solution[Rows], epsilon: float, decision: str) -> tuple[float, str]:
+    """Return what the gap of labels of whole tasks may be, and why it may exceed epsilon."""
+    if decision == "deterministic":
+        return min(epsilon + solved.excess, 1.0), why_exceeded(epsilon, solved.excess, problem.sizes)
+    if not solved.multipliers.any():
+        return epsilon, ""
+    return min(epsilon + draw_excess(problem), 1.0), WHY_DRAWS_EXCEED
+
+
+def _warn_of_price(problem: Population, gain: Gain, certificate: Certificate) -> None:
+    """Warn if keeping epsilon to the letter costs more than rounding explains."""
+    explained = rounding_loss(problem.sizes, problem.n_classes, gain)
+    if certificate.dual_bound - certificate.value > explained:
+        warn(strict_price(certificate, problem.sizes), DataWarning)
 
 
 def _margin(problem: Population, epsilon: float, confidence: float) -> "Margin":

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from faircrowd.fair.left_out import compared_groups
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.program.atoms import merge
+from faircrowd.fair.tasks.left_out import compared_groups
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Reasons"]

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.frontier import Frontier
-from faircrowd.fair.left_out import compared_gap
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.objective import make_gain
+from faircrowd.fair.tasks.left_out import compared_gap
 from faircrowd.fair.what_if import Choice, choices
 from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves
 from faircrowd.report.safe_names import shorts

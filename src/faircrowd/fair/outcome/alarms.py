@@ -145,8 +145,7 @@ def missed(certificate: Certificate) -> str:
     are too few tasks for the promise about new ones.
     """
     c = certificate
-    given = getattr(c, "gap_allowed", math.nan)
-    allowed = c.epsilon if math.isnan(given) else given
+    allowed = c.epsilon if math.isnan(c.gap_allowed) else c.gap_allowed  # files of earlier versions do not say
     if not within(c.gap, allowed):
         at_most = f"{allowed:.4g}" if allowed > c.epsilon else f"epsilon {c.epsilon:g}"
         by_chance = "they were drawn at random; another random_state, or decision='deterministic', may keep it"

@@ -12,7 +12,7 @@ import pytest
 from faircrowd import FairCrowd, make_fair
 from faircrowd.errors import DataWarning, DrasticChangeWarning
 from faircrowd.fair import FairResult
-from faircrowd.fair.alarms import missed
+from faircrowd.fair.outcome.alarms import missed
 
 
 def two_groups(n: int, lean: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
