@@ -4,7 +4,7 @@ from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console, print_json
 from faircrowd.errors import OptionError
 from faircrowd.runs.options import ModelOptions, ReadOptions, RunOptions
-from faircrowd.votes.group_policy import MIN_GROUP
+from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 
 __all__ = ["frontier"]
 
@@ -130,6 +130,7 @@ def frontier(
             f"labels better by more than {traced.optimality_gap:.1g} under this posterior."
         )
     told = [line for line in summary.lines() if line[0] in ("true gap", "warning")]
+    told += [("note", line) for line in left_out_lines(summary.left_out, summary.group_tasks or {})]
     if run.in_sample:
         told.append(("note", f"{model.name} learned from the truth, so that cannot score its labels"))
     console.pairs([*told, ("wrote", f"{out}/{', '.join(_FILES)}")])
