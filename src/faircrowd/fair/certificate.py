@@ -2,18 +2,20 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from faircrowd._checks import few
 from faircrowd.errors import InputError
 from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain, f1_bound
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import dual_value
+from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import label_codes, read_posterior
 from faircrowd.fair.tasks.tally import Tally
 from faircrowd.fair.tolerances import EQUAL_VALUES
@@ -159,7 +161,10 @@ class Certificate:
         InputError
             If a number differs from the certificate's by more than ``tolerance``, or the bound is below the value.
         """
-        problem = read_posterior(posterior, sensitive_features, sample_weight=sample_weight)
+        problem = read_posterior(
+            posterior, sensitive_features, sample_weight=sample_weight, on_missing_group="own", one_group_will_do=True
+        )
+        problem = self._in_its_groups(problem)
         codes = label_codes(problem, labels)
         gain = Gain(self.objective, np.asarray(self.gain_matrix), np.asarray(self.gain_offset))
         mass = np.ones(codes.size) if problem.weights is None else problem.weights
@@ -184,6 +189,16 @@ class Certificate:
             raise InputError(f"The certificate's bound {self.bound!r} is above its dual bound {self.dual_bound!r}.")
         if self.gap <= self.epsilon + tolerance and self.bound < self.value - tolerance:
             raise InputError(f"The certificate's bound {self.bound!r} is below its value {self.value!r}.")
+
+    def _in_its_groups(self, problem: Problem) -> Problem:
+        """Return a problem whose groups have the codes that they have here; those that were merged are the last."""
+        own = {name: code for code, name in enumerate(self.rates)}
+        codes = [own.get(name, len(own) - 1 if name in self.merged_groups else -1) for name in problem.groups.names]
+        if -1 in codes:
+            strange = [name for name, code in zip(problem.groups.names, codes, strict=True) if code < 0]
+            raise InputError(f"The certificate speaks of the groups {few(list(own))}, and not of {few(strange)}.")
+        place = np.array(codes, dtype=np.int32)
+        return replace(problem, groups=Vocabulary.of(list(own)), group=place[problem.group])
 
 
 def certify(

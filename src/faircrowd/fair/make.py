@@ -75,6 +75,7 @@ class FairResult(Generic[Tasks, ResultRows]):
     certificate: Certificate
     margin: "Margin | None"
     _trace: "Callable[[Codes | None], Frontier]"
+    _tally: Tally
     _solve_again: Callable[[float], Tally] | None = None
 
     @cached_property
@@ -97,8 +98,8 @@ class FairResult(Generic[Tasks, ResultRows]):
         """A warning about labels that were ruined to keep the constraint: what happened, its cost, and what to do."""
         if self.certificate.changed == 0:
             return ""
-        tally, sizes = self.problem.tally(self.solved.labels), self.problem.compared().sizes
-        return alarm(self.certificate, tally, self.problem.classes.names, int(sizes.min()), self._solve_again)
+        smallest = int(self.problem.compared().sizes.min())
+        return alarm(self.certificate, self._tally, self.problem.classes.names, smallest, self._solve_again)
 
     def frontier_against(self, truth: "Codes") -> Frontier:
         """Return the frontier with the real accuracy of its labels.
@@ -323,7 +324,7 @@ def solve_problem(
     is_quick = (
         isinstance(problem, Problem) and not strict and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
     )
-    return FairResult(problem, solved, rule, certificate, margin, frontier, again if is_quick else None)
+    return FairResult(problem, solved, rule, certificate, margin, frontier, tally, again if is_quick else None)
 
 
 def _warn_of_tiny_groups(problem: "Problem") -> None:

@@ -148,7 +148,10 @@ def test_merged_groups() -> None:
     np.testing.assert_array_equal(result.labels, expected.labels)
     assert result.certificate.rates == expected.certificate.rates
     assert result.certificate.merged_groups == ["c", "d", "e"]
-    result.certificate.verify(posterior, as_one, result.labels)
+    for groups in (names, as_one):
+        result.certificate.verify(posterior, groups, result.labels)
+    with pytest.raises(InputError, match="speaks of the groups 'a', 'b', 'other', and not of 'f'"):
+        result.certificate.verify(posterior, np.where(names == "c", "f", names), result.labels)
     # The rule knows which groups were merged, also after it was written and read.
     rule = FairRule.from_json(result.rule.to_json())
     np.testing.assert_array_equal(rule.predict(posterior, names), expected.rule.predict(posterior, as_one))
@@ -186,6 +189,7 @@ def test_tasks_without_a_group() -> None:
     with pytest.warns(DataWarning, match="3 tasks of group 'missing' left out of the gap: no group is known"):
         dropped = make_fair(posterior, names, epsilon=0.05, on_missing_group="drop")
     np.testing.assert_array_equal(dropped.labels[:3], posterior[:3].argmax(axis=1))
+    dropped.certificate.verify(posterior, names, dropped.labels)
     with pytest.warns(DataWarning, match="1 of 3 groups have fewer than 10 tasks"):
         own = make_fair(posterior, names, epsilon=0.05, on_missing_group="own")
     assert not own.certificate.left_out

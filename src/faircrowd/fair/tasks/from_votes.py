@@ -65,8 +65,7 @@ def fit_problem(
 
 def settled(problem: Problem, min_group: int, small_groups: str = "leave-out") -> Problem:
     """Return a problem whose small groups are left out of the constraint, or merged; raise unless two remain."""
-    given = {"min_group": min_group, "small_groups": small_groups}
-    plan = plan_groups(problem.groups, problem.sizes, problem.left_out, **given)  # type: ignore[arg-type]
+    plan = plan_groups(problem.groups, problem.sizes, problem.left_out, min_group=min_group, small_groups=small_groups)
     found = replace(
         problem,
         groups=plan.groups,

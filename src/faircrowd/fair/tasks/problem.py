@@ -62,8 +62,10 @@ class Problem:
 
     def compared(self) -> "Problem":
         """Return the tasks of the groups that a constraint speaks of."""
-        if not self.left_out:
-            return self
+        return self._compared_tasks if self.left_out else self
+
+    @cached_property
+    def _compared_tasks(self) -> "Problem":
         place, rows = self._compared
         return replace(
             self,

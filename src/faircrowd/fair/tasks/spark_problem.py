@@ -84,7 +84,11 @@ class SparkProblem:
 
     def compared(self) -> "SparkProblem":
         """Return the tasks of the groups that a constraint speaks of."""
-        return replace(self, is_compared=True) if self.left_out else self
+        return self._compared_tasks if self.left_out else self
+
+    @cached_property
+    def _compared_tasks(self) -> "SparkProblem":
+        return replace(self, is_compared=True)
 
     def with_left_out(self, rows: EmittedRows, kernel: Callable[..., NDArray[Any]], *parameters: object) -> EmittedRows:
         """Return one row per task from those of the compared tasks; a kernel makes those of the others."""
