@@ -19,6 +19,7 @@ from faircrowd.audit.workers.worker_audit import WorkerAudit, audit_workers
 from faircrowd.audit.workers.worker_counts import check_labels_of, check_truth, groups_in, label_counts
 from faircrowd.fair.tasks.read_posterior import check_groups
 from faircrowd.votes import VoteTable, as_votes
+from faircrowd.votes.group_policy import check_comparable
 from faircrowd.votes.groups import has_ids, one_value_each
 from faircrowd.votes.vocabulary import as_objects
 
@@ -110,6 +111,7 @@ def audit_crowd(
     """
     votes = as_votes(votes, sensitive_features)
     group, groups = groups_in(votes)
+    check_comparable(groups, votes.tasks_per_group, votes.left_out)
     labels = check_labels_of(votes, labels)
     strata: Any = control
     if control is not None and has_ids(control):

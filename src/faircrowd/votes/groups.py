@@ -256,7 +256,8 @@ def one_value_each(tasks: Vocabulary, facts: ByTask | Facts, what: str) -> tuple
     ):
         if rows.size:
             names = few(tasks.some(rows[:5]), rows.size)
-            raise InputError(f"{rows.size:,} of {len(tasks):,} tasks have {problem}: {names}; do the task ids match?")
+            hint = "; do the task ids match?" if rows.size == len(tasks) else "."
+            raise InputError(f"{rows.size:,} of {len(tasks):,} tasks have {problem}: {names}{hint}")
     return found, values
 
 
