@@ -28,6 +28,8 @@ DEFAULTS: dict[str, Any] = {
     "strict": False,
     "confidence": None,
     "positive": None,
+    "min_group": 10,
+    "small_groups": "leave-out",
 }
 
 

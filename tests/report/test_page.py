@@ -329,7 +329,8 @@ def test_without_groups_truth_is_shown_too(crowd: Path, tmp_path: Path, make: Ma
 def test_a_few_tasks(rows: str, tmp_path: Path, make: Make) -> None:
     """Also where no worker has votes in two groups, so that there is no funnel."""
     (tmp_path / "votes.csv").write_text(f"task,worker,label,group\n{rows}")
-    out = make("aggregate", tmp_path / "votes.csv", "--group", "group", "--epsilon", 0, out=tmp_path / "run")
+    given = ("--group", "group", "--epsilon", 0, "--min-group", 1)
+    out = make("aggregate", tmp_path / "votes.csv", *given, out=tmp_path / "run")
     page = Page(out / "report.html")
     assert page.sections == SECTIONS
     assert ("funnel" in page.data["charts"]) == ("1,b" in rows)

@@ -4,6 +4,7 @@ from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console, print_json
 from faircrowd.errors import OptionError
 from faircrowd.runs.options import ModelOptions, ReadOptions, RunOptions
+from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 
 __all__ = ["frontier"]
 
@@ -28,6 +29,9 @@ def frontier(
     delimiter: arg.Delimiter = None,
     on_duplicate: arg.OnDuplicate = "last",
     on_missing: arg.OnMissing = "drop",
+    on_missing_group: arg.OnMissingGroup = "error",
+    min_group: arg.MinGroup = MIN_GROUP,
+    small_groups: arg.SmallGroups = "leave-out",
     ties: arg.Ties = "first",
     n_iter: arg.NIter = None,
     tol: arg.Tol = None,
@@ -60,6 +64,9 @@ def frontier(
         delimiter=delimiter,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
+        on_missing_group=on_missing_group,
+        min_group=min_group,
+        small_groups=small_groups,
         calibrate=calibrate,
     )
     model = ModelOptions.given(
@@ -125,6 +132,7 @@ def frontier(
             f"labels better by more than {traced.optimality_gap:.1g} under this posterior."
         )
     told = [line for line in summary.lines() if line[0] in ("true gap", "warning")]
+    told += [("note", line) for line in left_out_lines(summary.left_out, summary.group_tasks or {})]
     if run.in_sample:
         told.append(("note", f"{model.name} learned from the truth, so that cannot score its labels"))
     console.pairs([*told, ("wrote", f"{out}/{', '.join(_FILES)}")])

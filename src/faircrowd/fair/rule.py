@@ -36,6 +36,8 @@ _KEYS = {
 _PRECISION = {"tie_widths", "tied_shares"}
 _FEW_BESIDE = 0.005
 """A warning is given if this share of the tasks is beside a tie."""
+_FURTHER_KEYS = {"left_out", "merged"}
+"""Keys of rules that have small groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,10 @@ class FairRule:
     precision : TiePrecision, optional
         How near to each other scores must be to be tied, and how many tasks were tied when the rule was learned, per
         group. Rules of earlier versions do not have it.
+    left_out : tuple of int
+        The codes of groups that the constraint does not speak of; their prices are 0.
+    merged : tuple
+        Small groups that became the last group when the rule was learned: new tasks of these belong to it.
     """
 
     classes: tuple[Any, ...]
@@ -77,6 +83,8 @@ class FairRule:
     random_state: int = 0
     ties: TieWeights = field(default_factory=dict)
     precision: TiePrecision | None = None
+    left_out: tuple[int, ...] = ()
+    merged: tuple[Any, ...] = ()
 
     @property
     def tie_widths(self) -> NDArray[np.float64]:
@@ -211,10 +219,15 @@ class FairRule:
 
     def group_codes(self, problem: Problem) -> Codes:
         """Return the code of the group of each task in this rule, -1 for a group that it does not know."""
-        return self._codes_of_groups(problem)[problem.group]
+        return self.codes_of_groups(problem)[problem.group]
 
-    def _codes_of_groups(self, problem: Population) -> Codes:
-        return Vocabulary.of(list(self.groups)).code_of(problem.groups.values)
+    def codes_of_groups(self, problem: Population) -> Codes:
+        """Return the code in this rule of each group of a problem, -1 for those that it does not know."""
+        codes = Vocabulary.of(list(self.groups)).code_of(problem.groups.values)
+        if self.merged:
+            was_small = Vocabulary.of(list(self.merged)).code_of(problem.groups.values) >= 0
+            codes = np.where((codes < 0) & was_small, len(self.groups) - 1, codes).astype(np.int32)
+        return codes
 
     def _codes_of_classes(self, problem: Population) -> Codes:
         return Vocabulary.of(list(self.classes)).code_of(problem.classes.values)
@@ -227,7 +240,7 @@ class FairRule:
             raise InputError(
                 f"The posterior's classes {few(problem.classes.to_list())} are not the rule's {few(self.classes)}."
             )
-        group = self._codes_of_groups(problem)
+        group = self.codes_of_groups(problem)
         strange = np.flatnonzero((group < 0) & (problem.sizes > 0))
         if strange.size:
             names = few(problem.groups.some(strange[:5]), strange.size)
@@ -259,6 +272,8 @@ class FairRule:
                     {"group": group, "classes": list(members), "weights": list(weights)}
                     for (group, members), weights in sorted(self.ties.items())
                 ],
+                **({"left_out": list(self.left_out)} if self.left_out else {}),
+                **({"merged": to_plain(self.merged)} if self.merged else {}),
             },
             ensure_ascii=False,
             allow_nan=False,
@@ -292,14 +307,17 @@ class FairRule:
         InputError
             If two classes or two groups have the same text, as 1 and '1' do: in SQL they are one.
         """
+        last, extra = len(self.groups) - 1, range(len(self.groups), len(self.groups) + len(self.merged))
+        known = [*range(len(self.groups)), *(last for _ in extra)]  # a merged group goes by the prices of the last
+        ties = self.ties | {(a, members): w for (b, members), w in self.ties.items() if b == last for a in extra}
         return case_expression(
             self.classes,
-            self.groups,
-            self.prices,
+            (*self.groups, *self.merged),
+            self.prices[known],
             self.gain_matrix,
             self.gain_offset,
-            self.ties,
-            widths=self.tie_widths,
+            ties,
+            widths=self.tie_widths[known],
             posterior=posterior,
             group=group,
             uniform=uniform,
@@ -318,7 +336,7 @@ class FairRule:
                 raise InputError(f"This rule has schema {read['schema']}, newer than {_SCHEMA}; update faircrowd.")
             if lacking := sorted(_KEYS - read.keys()):
                 raise InputError(f"This is not a rule of faircrowd: {few(lacking)} is missing.")
-            if strange := sorted(read.keys() - _KEYS - _PRECISION):
+            if strange := sorted(read.keys() - _KEYS - _PRECISION - _FURTHER_KEYS):
                 raise InputError(f"This is not a rule of faircrowd: it has {few(strange)}, which no rule has.")
             rule = cls(
                 classes=tuple(from_plain(read["classes"])),
@@ -333,6 +351,8 @@ class FairRule:
                 precision=TiePrecision(*(np.asarray(read[name], dtype=np.float64) for name in TiePrecision._fields))
                 if _PRECISION & read.keys()
                 else None,
+                left_out=tuple(read.get("left_out", ())),
+                merged=tuple(from_plain(read.get("merged", ()))),
             )
         except InputError:
             raise
@@ -355,6 +375,8 @@ class FairRule:
             widths, shares = self.precision
             fits &= widths.shape == shares.shape == (n_groups,)
             fits &= bool(((widths > 0) & (widths <= LARGEST) & (shares >= 0) & (shares <= 1)).all())
+        fits &= all(type(a) is int and 0 <= a < n_groups and not self.prices[a].any() for a in self.left_out)
+        fits &= not self.merged or n_groups > 0
         for (group, members), weights in self.ties.items():
             fits &= 0 <= group < n_groups and _is_tie(members, weights, n_classes)
         if not fits:
@@ -362,10 +384,13 @@ class FairRule:
 
     def __str__(self) -> str:
         names = [value_name(name) for name in self.groups]
-        lines = [f"fair rule, gap at most {self.epsilon:g} between groups {few(names)}"]
+        compared = [name for a, name in enumerate(names) if a not in self.left_out]
+        lines = [f"fair rule, gap at most {self.epsilon:g} between groups {few(compared)}"]
         thresholds = self.thresholds
         for a, name in enumerate(names):
-            if thresholds is not None:
+            if a in self.left_out:
+                lines.append(f"  group {name!s}, left out of the gap: the label that gains the most")
+            elif thresholds is not None:
                 lines.append(f"  group {name!s}: {self.classes[1]!s} where its posterior is above {thresholds[a]:.4f}")
             else:
                 prices = ", ".join(f"{c!s} {-p:+z.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))

@@ -8,6 +8,7 @@ from faircrowd.fair.constraint import Constraint
 from faircrowd.fair.objective import Gain, f1_bound, f1_gain
 from faircrowd.fair.program.solve import solve_program
 from faircrowd.fair.solution import Solution
+from faircrowd.fair.tasks.left_out import with_left_out
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.thresholds.solve import solve_thresholds
 from faircrowd.fair.tolerances import F1_STEP
@@ -29,7 +30,7 @@ def solve(
     """Find the best labels that keep the constraint; labels of whole tasks may exceed it a little unless ``strict``."""
     allowed: tuple[Allowance, ...] = ()
     if decision == "deterministic":
-        allowed = TO_THE_LETTER if strict else allowances(problem, gain)
+        allowed = TO_THE_LETTER if strict else allowances(problem.compared(), gain)
     if gain.name == "f1":
         return _solve_f1(problem, gain.positive, constraint, allowed, random_state, strict)
     return _solve_affine(problem, gain, constraint, allowed, random_state, strict)
@@ -43,6 +44,10 @@ def _solve_affine(
     random_state: int,
     strict: bool,
 ) -> Solution[Rows]:
+    if problem.left_out:
+        compared = problem.compared()
+        solved = _solve_affine(compared, gain, constraint, allowed, random_state, strict)
+        return with_left_out(problem, compared, solved)
     if constraint.has_thresholds(problem.n_groups, problem.n_classes):
         return solve_thresholds(problem, gain, constraint.epsilon, allowed, random_state)
     return solve_program(problem, gain, constraint, allowed, random_state, strict)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.frontier import Frontier
-from faircrowd.fair.gap import gap_of
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.objective import make_gain
+from faircrowd.fair.tasks.left_out import compared_gap
 from faircrowd.fair.what_if import Choice, choices
 from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves
 from faircrowd.report.safe_names import shorts
@@ -96,7 +96,7 @@ def _unchanged(result: FairResult, epsilon: float) -> Choice:
     tally = problem.tally(problem.own)
     thresholds = np.full(problem.n_groups, 0.5) if problem.n_classes == 2 else None
     moved = tally.tasks.astype(np.float64)
-    return Choice(epsilon, gap_of(tally.rates), tally.accuracies[0], tally.rates, moved, thresholds)
+    return Choice(epsilon, compared_gap(problem, tally.rates), tally.accuracies[0], tally.rates, moved, thresholds)
 
 
 def _stop(

@@ -21,11 +21,13 @@ from faircrowd.report.slider import MAX_CLASSES, slider
 from faircrowd.report.summary import Summary, cost_in_words
 from faircrowd.report.worker_tables import worker_facts
 from faircrowd.votes import VoteTable
+from faircrowd.votes.group_policy import left_out_lines
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["fair_story", "plain_story"]
 
 _EXAMPLES = 5
+_LONGEST_ALARM = 1000
 _FEWEST_TRUTHS = 50
 """With fewer known labels, confidence is not compared with the share of right labels: it would be mostly chance."""
 
@@ -95,6 +97,8 @@ def fair_story(
     return {
         "title": "Fair labels" if asked else "Labels and groups",
         "answer": _answer(summary, result, asked),
+        "alarms": _alarms(result) if asked else [],
+        "left_out": left_out_lines(summary.left_out, summary.group_tasks or {}, summary.merged_groups),
         "cards": _cards(summary, result, asked),
         "frontier": slider(result, frontier, groups, classes, asked),
         "charts": draw(facts),
@@ -112,6 +116,11 @@ def fair_story(
         "group_names": groups,
         "people": worker_facts(audit.workers),
     }
+
+
+def _alarms(result: FairResult) -> list[str]:
+    """Return what speaks against using the labels."""
+    return [short(f"{line[0].upper()}{line[1:]}.", _LONGEST_ALARM) for line in (result.alarm,) if line]
 
 
 def _answer(summary: Summary, result: FairResult, asked: bool) -> str:

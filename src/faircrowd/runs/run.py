@@ -95,7 +95,7 @@ class Run:
     def compares_groups(self) -> bool:
         """Whether there are groups and classes to compare."""
         votes = self.votes
-        return votes.groups is not None and len(votes.groups) > 1 and votes.n_classes > 1
+        return votes.groups is not None and len(votes.groups) - len(votes.left_out) > 1 and votes.n_classes > 1
 
     @cached_property
     def summary(self) -> Summary:
@@ -224,8 +224,9 @@ class Run:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What speaks against trusting what was estimated from known labels."""
-        return self.model.calibration_.notes if isinstance(self.model, CalibratedCrowd) else ()
+        """What speaks against using the labels, or against trusting what was estimated from known labels."""
+        found = () if self.result is None or not self.result.alarm else (self.result.alarm,)
+        return (*found, *self.model.calibration_.notes) if isinstance(self.model, CalibratedCrowd) else found
 
     def all_notes(self, *more: str) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
