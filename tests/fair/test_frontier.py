@@ -13,6 +13,8 @@ from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.spark_problem import SparkProblem
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than 10 tasks:faircrowd.errors.DataWarning")
+
 RNG = np.random.default_rng(8)
 GROUP = np.append(np.arange(3), RNG.integers(0, 2, 37))
 P = RNG.dirichlet([1.0, 1.5], 40) * 0.7 + 0.3 * np.eye(2)[(GROUP > 0).astype(int)]

@@ -4,6 +4,7 @@ from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console, print_json
 from faircrowd.errors import OptionError
 from faircrowd.runs.options import FrontierOptions, ModelOptions, ReadOptions, RunOptions
+from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 
 __all__ = ["frontier"]
 
@@ -25,10 +26,14 @@ def frontier(
     delimiter: arg.Delimiter = None,
     on_duplicate: arg.OnDuplicate = "last",
     on_missing: arg.OnMissing = "drop",
+    on_missing_group: arg.OnMissingGroup = "error",
+    min_group: arg.MinGroup = MIN_GROUP,
+    small_groups: arg.SmallGroups = "leave-out",
     ties: arg.Ties = "first",
     n_iter: arg.NIter = None,
     tol: arg.Tol = None,
     objective: arg.Objective = "accuracy",
+    positive: arg.Positive = None,
     random_state: arg.RandomState = 0,
     as_json: arg.AsJson = False,
 ) -> None:
@@ -53,6 +58,9 @@ def frontier(
         delimiter=delimiter,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
+        on_missing_group=on_missing_group,
+        min_group=min_group,
+        small_groups=small_groups,
         calibrate=calibrate,
     )
     model = ModelOptions.given(
@@ -66,7 +74,7 @@ def frontier(
     )
     check_out(out, FRONTIER_FILES, (votes, tasks))
     console = Console(as_json)
-    run = fit(RunOptions(read, model, frontier=FrontierOptions(objective, random_state)), console)
+    run = fit(RunOptions(read, model, frontier=FrontierOptions(objective, random_state, positive)), console)
     found = FrontierRun(run)
     with console.waiting("tracing the frontier"):
         found.points, found.bound  # noqa: B018 - computed here, and kept
@@ -91,6 +99,7 @@ def frontier(
     for line in found.remarks():
         console.line(line)
     told = [line for line in run.summary.lines() if line[0] in ("true gap", "warning")]
+    told += [("note", line) for line in left_out_lines(run.summary.left_out, run.summary.group_tasks or {})]
     if run.in_sample:
         told.append(("note", f"{model.name} learned from the truth, so that cannot score its labels"))
     console.pairs([*told, ("wrote", f"{out}/{', '.join(FRONTIER_FILES)}")])

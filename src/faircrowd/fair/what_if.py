@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.constraint import make_constraint, prices_of
-from faircrowd.fair.gap import gap_of
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.rule import thresholds_of
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
+from faircrowd.fair.tasks.left_out import compared_gap
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes.vocabulary import Codes
 
@@ -86,7 +86,8 @@ def choices(result: FairResult, epsilons: Iterable[float], truth: Codes | None =
     """
     problem, asked = result.problem, result.certificate
     named = asked.objective in ("accuracy", "f1")
-    gain = make_gain(asked.objective, problem.n_classes) if named else result.solved.gain
+    gain = result.solved.gain
+    gain = make_gain(asked.objective, problem.n_classes, gain.positive) if named else gain
     found = []
     for epsilon in epsilons:
         solved = result.solved
@@ -110,7 +111,7 @@ def choice_of(problem: Problem, solved: Solution[NDArray[Any]], epsilon: float, 
         real = float((solved.labels[known] == truth[known]).mean())
     return Choice(
         epsilon,
-        gap_of(tally.rates),
+        compared_gap(problem, tally.rates),
         tally.values(gain)[1],
         solved.bound,
         tally.accuracies[1],

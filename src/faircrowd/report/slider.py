@@ -11,12 +11,13 @@ from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.what_if import Choice, choices
 from faircrowd.report.fair_words import percent
 from faircrowd.report.safe_names import shorts
+from faircrowd.report.shown_groups import not_shown, shown_groups
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["MAX_CLASSES", "MAX_GROUPS", "slider", "stops", "threshold_lines"]
+__all__ = ["MAX_CLASSES", "slider", "stops", "threshold_lines"]
 
-MAX_CLASSES, MAX_GROUPS = 6, 12
-"""How many classes and groups the page shows."""
+MAX_CLASSES = 6
+"""How many classes the page shows."""
 
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
 _MAX_STOPS, _SOME_STOPS, _FEW_STOPS = 60, 20, 9
@@ -51,15 +52,16 @@ def slider(
     found = choices(result, wanted, truth)
     shown = np.argsort(-np.ptp(found[-1].rates, axis=0), kind="stable")[:MAX_CLASSES]
     shown = np.sort(shown) if len(classes) > 2 else np.array([1])  # the other class is its complement
-    names, top = shorts(groups[:MAX_GROUPS]), float(frontier.gap[0])
+    members = shown_groups(problem.tally(problem.own).rates)
+    names, top = shorts([groups[a] for a in members]), float(frontier.gap[0])
     return {
-        "stops": [_stop(at, shown, c.believed_accuracy_before, top, names) for at in found],
+        "stops": [_stop(at, shown, members, c.believed_accuracy_before, top, names) for at in found],
         "start": wanted.index(c.epsilon) if asked else len(wanted) - 1,
         "decision": c.decision,
         "classes": [classes[k] for k in shown],
-        "groups": groups[:MAX_GROUPS],
-        "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[:MAX_GROUPS]],
-        "more_groups": max(len(groups) - MAX_GROUPS, 0),
+        "groups": [groups[a] for a in members],
+        "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[members]],
+        "more_groups": not_shown(len(groups)),
         "has_real": found[0].real_accuracy is not None,
         "has_thresholds": found[0].thresholds is not None,
     }
@@ -67,7 +69,8 @@ def slider(
 
 def _most_stops(problem: Problem) -> int:
     """Return how many epsilons are solved for: as many as take no longer than the rest of the page."""
-    cells = problem.n_groups * problem.n_classes
+    compared = problem.compared()
+    cells = compared.n_groups * problem.n_classes
     if cells == 4:
         return _MAX_STOPS if problem.group.size <= _MANY_TASKS else _SOME_STOPS
     is_large = problem.group.size * problem.n_classes > _MANY_ATOMS
@@ -87,16 +90,25 @@ def stops(gap: float, chosen: float | None, most: int = _MAX_STOPS) -> list[floa
     return sorted(found if chosen is None else {*found, chosen})
 
 
-def threshold_lines(thresholds: NDArray[np.float64] | None, names: list[str]) -> list[dict[str, Any]]:
-    """Return the thresholds of the groups that are shown, as rows of a chart."""
-    found = [] if thresholds is None else np.clip(thresholds, 0.0, 1.0).tolist()
+def threshold_lines(
+    thresholds: NDArray[np.float64] | None, members: NDArray[np.int64], names: list[str]
+) -> list[dict[str, Any]]:
+    """Return the thresholds of the groups that are shown, and their names, as rows of a chart."""
+    found = [] if thresholds is None else np.clip(thresholds[members], 0.0, 1.0).tolist()
     return [{"group": name, "threshold": at} for name, at in zip(names, found, strict=False)]
 
 
-def _stop(at: Choice, shown: NDArray[np.int64], before: float, top: float, names: list[str]) -> dict[str, Any]:
+def _stop(
+    at: Choice,
+    shown: NDArray[np.int64],
+    members: NDArray[np.int64],
+    before: float,
+    top: float,
+    names: list[str],
+) -> dict[str, Any]:
     """Return the numbers of an epsilon as text; ``top`` is where the frontier ends."""
     changed, rows = at.changed_in_groups, []
-    for a in range(len(names)):
+    for a in members:
         cells = [f"{at.rates[a, k]:.1%}" for k in shown]
         if at.thresholds is not None:
             cells.append(_threshold(at.thresholds[a]))
@@ -112,7 +124,7 @@ def _stop(at: Choice, shown: NDArray[np.int64], before: float, top: float, names
         "rows": rows,
         **{name: f"{accuracy:.2%}" for name, accuracy in real.items()},
         "point": [{"gap": min(at.epsilon, top), "accuracy": accuracy} for accuracy in accuracies],
-        "thresholds": threshold_lines(at.thresholds, names),
+        "thresholds": threshold_lines(at.thresholds, members, names),
     }
 
 

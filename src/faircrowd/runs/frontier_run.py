@@ -1,7 +1,7 @@
 """What every epsilon costs: the labels of some epsilons, the bound for all of them, and the files of both."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -49,7 +49,7 @@ class FrontierRun:
 
     @cached_property
     def _result(self) -> FairResult:
-        return self.run.unconstrained(self.asked.objective, self.asked.random_state)
+        return self.run.unconstrained(self.asked.objective, self.asked.random_state, self.asked.positive)
 
     @cached_property
     def bound(self) -> Frontier:
@@ -71,8 +71,7 @@ class FrontierRun:
     @cached_property
     def estimates(self) -> list[AccuracyEstimate] | None:
         """The accuracy of these labels as estimated from known labels; None without calibration."""
-        asked = self.asked
-        return self.run.estimated_frontier(self.epsilons, objective=asked.objective, random_state=asked.random_state)
+        return self.run.estimated_frontier(self.epsilons, **asdict(self.asked))
 
     def accuracies(self) -> dict[str, list[float]]:
         """Return the accuracy of the labels of each epsilon, by kind: estimated, believed, real."""
