@@ -159,7 +159,7 @@ def test_the_frontier_leaves_small_groups_out(rare: Path, faircrowd: Run) -> Non
     inputs = ("--tasks", rare / "tasks.csv", "--group", "group", "--on-missing-group", "drop", "--method", "majority")
     code, out, err = faircrowd("frontier", rare / "votes.csv", *inputs, "--out", rare / "frontier")
     assert (code, err) == (0, "")
-    assert "The whole frontier, exact" in out
+    assert "points and the straight lines between them, exact." in out
     assert "3 tasks of group 'rare' left out of the gap: fewer than 10 tasks" in out
 
 

@@ -68,7 +68,7 @@ def test_numbers_agree(name: str, epsilon: float, place: Path, tmp_path: Path, f
     crowd = (*given(place, classes, group), "--truth", "truth")
     asked = ("aggregate", *crowd, *more, "--epsilon", epsilon)
     code, out, _ = faircrowd(*asked, "--out", tmp_path / "run", "--json")
-    assert code == 0
+    assert code in (0, 4)  # 4: labels that are ruined, all the same with the same numbers everywhere
     said, c = json.loads(out), json.loads((tmp_path / "run" / "certificate.json").read_text())
     said["certificate"].pop("seconds")
     assert said["certificate"] == {name: value for name, value in c.items() if name != "seconds"}
