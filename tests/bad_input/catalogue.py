@@ -133,7 +133,7 @@ FILES = {
     "blank lines": works(GOOD.replace("\n2", "\n\n2"), LABELS, answer=TYPED),
     "quoted newlines": works(votes('"x\ny"', "z"), {"1": "x\ny", "2": "z"}, answer={1: "x\ny", 2: "z"}),
     "quotes in quotes": works(votes('"say ""yes"""', '"a,b"'), {"1": 'say "yes"', "2": "a,b"}, answer={1: 'say "yes"', 2: "a,b"}),
-    "a quote left open": refused(GOOD + '4,"a,x\n5,b,y\n', "Row #7: Expected 3 columns, got 2", FileError),
+    "a quote left open": refused(GOOD + '4,"a,x\n5,b,y\n', "ends inside a quote: the one that opens in row 6", FileError),
     "a short row": refused(GOOD + "4,a\n", "Row #7: Expected 3 columns, got 2: 4,a", FileError),
     "a long row": refused(GOOD + "4,a,x,y\n", "Row #7: Expected 3 columns, got 4: 4,a,x,y", FileError),
     "truncated gzip": refused(gzip.compress(GOOD.encode() * 1000)[:-20], "Truncated compressed stream", FileError, file="v.csv.gz"),

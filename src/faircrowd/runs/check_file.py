@@ -14,6 +14,7 @@ from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import Facts, from_table
 from faircrowd.votes.frames import ALIASES, find_column
+from faircrowd.votes.line_breaks import line_break_line, line_breaks
 from faircrowd.votes.readers import read_header
 
 __all__ = ["CheckOptions", "check_file"]
@@ -89,7 +90,8 @@ def _read(options: CheckOptions) -> tuple[Facts, pa.Table, list[str]]:
             f"{strange.size:,} of {len(labelled):,} labelled tasks are not in {source}: "
             f"{few(labelled.some(strange[:5]), strange.size)}; do the task ids match?"
         )
-    notes = []
+    broken = line_breaks({"task": labelled, "label": encode(values)[1]})
+    notes = [f"{labels}: {line_break_line(role, *found)}" for role, found in broken.items()]
     if len(known) > len(labelled):
         notes.append(f"{len(known) - len(labelled):,} of {len(known):,} tasks in {source} have no label in {labels}")
     groups = pa.table({"task": place, **{str(i): part for i, part in enumerate(columns)}})

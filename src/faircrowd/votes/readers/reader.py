@@ -63,6 +63,8 @@ class Reader:
         it must be quick, and false for anything that it does not know.
     left_out : function of a source, optional
         Returns the number of rows that the reader leaves out, by reason; they are reported with the votes.
+    check : function of a source, optional
+        Raises if the file is damaged in a way that Spark would not notice; ``columns`` and ``blocks`` notice it.
     count_rows : function of a source, optional
         Returns the number of rows where the file states it, without reading them.
     spark : SparkFormat, optional
@@ -86,6 +88,7 @@ class Reader:
     blocks: Callable[["Source", Sequence[str]], Iterator[pa.RecordBatch]] | None = None
     recognises: Callable[[Path], bool] | None = None
     left_out: Callable[["Source"], dict[str, int]] | None = None
+    check: Callable[["Source"], None] | None = None
     count_rows: Callable[["Source"], int] | None = None
     spark: SparkFormat | None = None
     is_untyped: bool = False
