@@ -19,24 +19,24 @@ _LONGEST = 200
 
 
 def line_breaks(vocabularies: Mapping[str, Vocabulary]) -> LineBreaks:
-    """Return how many values of each vocabulary have a line break, and the first; roles that have none are left out.
+    r"""Return how many values of each vocabulary have a line break, and the first; roles that have none are left out.
 
     Examples
     --------
-    >>> line_breaks({"task": Vocabulary.of([1, 2]), "label": Vocabulary.of(["a", "b\\n3,c"])})
-    {'label': (1, 'b\\n3,c')}
+    >>> line_breaks({"task": Vocabulary.of([1, 2]), "label": Vocabulary.of(["a", "b\n3,c"])})
+    {'label': (1, 'b\n3,c')}
     """
     found = {role: _those_of(vocabulary) for role, vocabulary in vocabularies.items()}
     return {role: (len(values), str(values[0])[:_LONGEST]) for role, values in found.items() if values}
 
 
 def line_break_line(what: str, count: int, first: str) -> str:
-    """Return a line on values that have a line break.
+    r"""Return a line on values that have a line break.
 
     Examples
     --------
-    >>> line_break_line("label", 1, "b\\n3,c")
-    "1 label has a line break in it: 'b\\\\n3,c'; if that is not meant, a quote was left open in the source"
+    >>> line_break_line("label", 1, "b\n3,c")
+    "1 label has a line break in it: 'b\\n3,c'; if that is not meant, a quote was left open in the source"
     """
     have = f"{count:,} {what} has a line break in it" if count == 1 else f"{count:,} {what}s have a line break in them"
     return f"{have}: {few([first], count)}; if that is not meant, a quote was left open in the source"

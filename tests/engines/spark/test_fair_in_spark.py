@@ -222,7 +222,7 @@ def test_text_files_with_a_quote_left_open_are_refused(spark: Any, tmp_path: Pat
     for where in (str(torn), torn.as_uri(), f"file:{torn}"):
         with pytest.raises(FileError, match=r"torn.csv ends inside a quote: the one that opens in row 3 \(line 4\)"):
             read_frame(spark, where)
-    with pytest.raises(FileError, match="part-1.csv ends inside a quote"):
+    with pytest.raises(FileError, match=r"part-1.csv ends inside a quote"):
         read_frame(spark, str(folder), format="csv")
 
 
