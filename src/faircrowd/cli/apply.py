@@ -34,6 +34,7 @@ def apply(
     as_json: arg.AsJson = False,
 ) -> None:
     """Label new tasks with the model and the fair rule of an earlier run."""
+    from faircrowd.report.evidence import evidence_name
     from faircrowd.runs.apply_rule import apply_saved_rule
 
     read = ReadOptions(
@@ -53,4 +54,6 @@ def apply(
     if as_json:
         print_json({**applied.to_dict(), "out": str(out), "notes": notes})
         return
-    console.pairs([*applied.lines(), *(("note", plain(note)) for note in notes), ("wrote", str(out))])
+    console.pairs(
+        [*applied.lines(), *(("note", plain(note)) for note in notes), ("wrote", f"{out}, {evidence_name(out.name)}")]
+    )

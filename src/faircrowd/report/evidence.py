@@ -11,7 +11,7 @@ from faircrowd import __version__
 from faircrowd.errors import FileError, InputError
 from faircrowd.storage.untrusted import read_json
 
-__all__ = ["EVIDENCE", "differences", "evidence", "file_hash", "read_evidence"]
+__all__ = ["EVIDENCE", "differences", "evidence", "evidence_name", "file_hash", "read_evidence"]
 
 EVIDENCE = "evidence.json"
 
@@ -56,9 +56,20 @@ def evidence(
     }
 
 
+def evidence_name(file: str) -> str:
+    """Return the name of the evidence of a single file, which lies beside it.
+
+    Examples
+    --------
+    >>> evidence_name("new.csv")
+    'new.csv.evidence.json'
+    """
+    return f"{file}.{EVIDENCE}"
+
+
 def read_evidence(folder: Path) -> dict[str, Any]:
-    """Read the evidence of a folder."""
-    place = folder / EVIDENCE
+    """Read the evidence of a folder, or that of a single file by its own name."""
+    place = folder if folder.name.endswith(f".{EVIDENCE}") else folder / EVIDENCE
     try:
         found = read_json(place, "evidence")
     except FileError as error:
