@@ -20,6 +20,7 @@ from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
+from faircrowd.votes import Vocabulary
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -281,5 +282,6 @@ def _in_words(rule: FairRule) -> str:
     thresholds = rule.thresholds
     if thresholds is None:
         return str(rule)
-    texts = [f"group {name!s} needs a posterior above {t:.4f}" for name, t in zip(rule.groups, thresholds, strict=True)]
-    return ", ".join(texts) + f" for label {rule.classes[1]!s}"
+    groups, classes = (Vocabulary.of(list(values)).names for values in (rule.groups, rule.classes))
+    texts = [f"group {name} needs a posterior above {t:.4f}" for name, t in zip(groups, thresholds, strict=True)]
+    return ", ".join(texts) + f" for label {classes[1]}"

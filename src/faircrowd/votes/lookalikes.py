@@ -7,7 +7,7 @@ from typing import Any
 
 from faircrowd._checks import few
 from faircrowd.votes.account import VotesReport
-from faircrowd.votes.vocabulary import Vocabulary, value_name
+from faircrowd.votes.vocabulary import Vocabulary, shown, value_name
 
 __all__ = ["alike_line", "looks", "notes_on"]
 
@@ -42,7 +42,7 @@ def alike_line(what: str, vocabulary: Vocabulary) -> str | None:
     if not pairs:
         return None
     (one, other), how = pairs[0], _difference(*pairs[0])
-    names = map(ascii, pairs[0]) if how == _LETTERS else (few([one]), few([other]))
+    names = map(ascii, pairs[0]) if how == _LETTERS else (few(shown([one])), few(shown([other])))
     more = f" (and {len(pairs) - 1:,} more such pairs)" if len(pairs) > 1 else ""
     return f"{what} {' and '.join(names)} differ only by {how}{more}; they count as two"
 

@@ -19,7 +19,7 @@ from faircrowd.errors import DataWarning, InputError
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import pandas_array
 from faircrowd.votes.frames import column_of, frame_of, is_frame
-from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
+from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects, shown
 
 __all__ = [
     "Sample",
@@ -85,7 +85,9 @@ def read_sample(
         label, truth = place[label], np.append(true_place, np.int32(-1))[truth]
     weights = read_weights(sample_weight, label.size)
     if weights is not None and not (held := np.bincount(group, weights=weights)).all():
-        raise InputError(f"All rows of group {few(groups.some([int(held.argmin())]))} have weight 0; leave them out.")
+        raise InputError(
+            f"All rows of group {few(shown(groups.some([int(held.argmin())])))} have weight 0; leave them out."
+        )
     warn_of_order(y_pred, sensitive_features=sensitive_features, y_true=y_true, sample_weight=sample_weight)
     classes, positive = _positive(classes)
     return Sample(classes, groups, label, group, truth, weights, positive)

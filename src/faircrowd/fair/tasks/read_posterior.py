@@ -19,7 +19,7 @@ from faircrowd.votes.frames import column_of, find_column, frame_of, is_frame
 from faircrowd.votes.groups import groups_of
 from faircrowd.votes.lookup import is_missing
 from faircrowd.votes.style import Style
-from faircrowd.votes.vocabulary import Codes, as_objects
+from faircrowd.votes.vocabulary import Codes, as_objects, shown
 
 if TYPE_CHECKING:
     from faircrowd._types import ByTask, ValuesLike
@@ -132,7 +132,7 @@ def check_groups(groups: Vocabulary) -> None:
     """Raise unless there are two groups to compare."""
     if len(groups) < 2:
         raise InputError(
-            f"Parity compares groups, and all tasks are of group {few(groups.to_list())}; "
+            f"Parity compares groups, and all tasks are of group {few(shown(groups.to_list()))}; "
             "give a column with at least two groups."
         )
 
