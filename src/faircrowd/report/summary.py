@@ -81,6 +81,8 @@ class Summary:
         Whether the votes of a task are independent given its class; None if the method does not assume it.
     certain_changes : CertainChanges or None
         How many of the labels that were changed to be fair were certain; None if none was changed.
+    made_fair : bool or None
+        Whether the labels were made fair to the groups, which takes an epsilon; None without groups.
     options : dict
         What the run was given, to repeat it.
     version : str
@@ -118,6 +120,7 @@ class Summary:
     estimated_truth_gap: AccuracyEstimate | None = None
     independence: Independence | None = None
     certain_changes: CertainChanges | None = None
+    made_fair: bool | None = None
     options: dict[str, Any] = field(default_factory=dict)
     version: str = ""
 
@@ -186,6 +189,8 @@ class Summary:
     def notes(self) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
         said = []
+        if self.made_fair is False:
+            said.append("the labels are not made fair to the groups; epsilon=... bounds the gap between them")
         if self.converged is False:
             said.append("the rounds ran out before the model converged; raise n_iter, or tol")
         if self.ties:
@@ -278,6 +283,7 @@ def summarise(
         **estimate_facts(model, estimates, is_fair=fair is not None),
         independence=independence_of(model),
         certain_changes=None if fair is None else certain_changes(model, posterior, fair),
+        made_fair=fair is not None if "gap" in grouped else None,
         options=options or {},
         version=__version__,
         **grouped,

@@ -1,6 +1,7 @@
 """What is known about tasks besides the votes: sensitive groups and true labels."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from faircrowd._checks import few
 from faircrowd._types import ByTask, TableLike
 from faircrowd.errors import InputError
 from faircrowd.votes.encode import encode, keep_used
-from faircrowd.votes.facts import Facts, Table, find_facts
+from faircrowd.votes.facts import Facts, Table, are_in_tasks, find_facts
+from faircrowd.votes.lookalikes import refuse_alike
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
@@ -42,7 +44,12 @@ def attach_groups(
     """
     key, columns = find_facts(sensitive_features, votes, tasks, delimiter)
     group, groups = _align(table.tasks, key, columns)
-    return table.with_groups(groups, group)
+    table = table.with_groups(groups, group)
+    if len(key) <= len(table.tasks) or not are_in_tasks(sensitive_features, votes, tasks, delimiter):
+        return table
+    place = table.tasks.code_of(key)
+    repeated = int(np.count_nonzero(place >= 0) - np.unique(place[place >= 0]).size)
+    return replace(table, report=replace(table.report, repeated_tasks=repeated))
 
 
 def groups_of(tasks: Vocabulary, sensitive_features: ByTask) -> tuple[Codes, Vocabulary]:
@@ -136,7 +143,9 @@ def truth_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, l
     _refuse_several(table, place[known][given[place[known]] != codes[known]])
     truth[given >= 0] = np.where(found < 0, -2, found)[given[given >= 0]]
     seen = np.unique(codes[known])
-    return truth, truths.some(seen[found[seen] < 0])
+    strange = truths.some(seen[found[seen] < 0])
+    refuse_alike("known label", strange, table.classes)
+    return truth, strange
 
 
 def label_facts(true_labels: ByTask | Facts) -> tuple[Column, Column]:
@@ -160,6 +169,7 @@ def gold_pairs(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, Co
     found = table.classes.code_of(truths.values)
     new = truths.take(np.flatnonzero(found < 0)).to_list()
     classes = table.classes
+    refuse_alike("known label", new, classes)
     if new:
         classes = encode(as_objects([*classes.to_list(), *new]))[1]
         # Classes that are known already keep their place: among mixed values, the text "2.0" is not the class 2.

@@ -70,7 +70,7 @@ def read_votes_on_disk(
     check_choice("on_missing", on_missing, ("drop", "error"))
     opened = open_source(source, format=format, delimiter=delimiter)
     names = opened.header()
-    roles = find_roles(names, {"task": task, "worker": worker, "label": label}, str(source))
+    roles = find_roles(names, {"task": task, "worker": worker, "label": label}, str(source), tasks)
     wanted = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features or ())
     in_votes = tasks is None or set(wanted) <= set(names) - set(read_header(tasks, delimiter=delimiter))
     own = [find_column("group", names, name, where=str(source)) for name in wanted] if in_votes else []
