@@ -134,7 +134,7 @@ def test_a_sweep_goes_from_the_gap_of_free_labels_to_none(objective: Any) -> Non
         rates = np.array([at.probabilities[a == GROUP].mean(axis=0) for a in range(3)])
         assert np.ptp(rates, axis=0).max() <= at.epsilon + 1e-9
         worth = (
-            problem.expected_f1(at.probabilities)
+            problem.expected_tally(at.probabilities, at.gain).values(at.gain)[1]
             if gain.name == "f1"
             else (gain.of(P) * at.probabilities).sum(axis=1).mean()
         )

@@ -14,6 +14,7 @@ from faircrowd.exact.hashing import task_keys, uniforms
 from faircrowd.fair import FairResult
 from faircrowd.fair.frontier import sweep
 from faircrowd.fair.margin import margin_for
+from faircrowd.fair.objective import f1_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.votes import Vocabulary
 from kept import assert_kept
@@ -190,7 +191,8 @@ def test_hashes() -> None:
 
 def test_f1_of_nothing() -> None:
     posterior, group = np.tile([1.0, 0.0], (6, 1)), [0, 0, 0, 1, 1, 1]
-    assert read_posterior(posterior, group).expected_f1(np.zeros((6, 2))) == 0.0
+    nothing = read_posterior(posterior, group).expected_tally(np.zeros((6, 2)), f1_gain(0.0))
+    assert nothing.values(f1_gain(0.0))[1] == 0.0
 
 
 def test_margins() -> None:

@@ -38,8 +38,7 @@ def test_names_of_groups_and_classes_do_not_matter() -> None:
 @pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.3])
 def test_many_classes_and_groups(epsilon: float) -> None:
     fair = make_fair(WIDE, FOUR, epsilon=epsilon)
-    assert fair.certificate.gap < epsilon + 2 / np.bincount(FOUR).min()
-    assert fair.certificate.gap <= max(epsilon, 0.01)
+    assert fair.certificate.gap <= fair.certificate.gap_allowed < epsilon + 1 / np.bincount(FOUR).min()
     assert abs(fair.certificate.optimality_gap) < 0.01
     fair.certificate.verify(WIDE, FOUR, fair.labels)
     assert fair.certificate.changed == (fair.labels != WIDE.argmax(axis=1)).sum()

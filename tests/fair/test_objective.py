@@ -10,6 +10,7 @@ import pytest
 from fair import optima
 from faircrowd.errors import OptionError
 from faircrowd.fair.objective import Gain, f1_bound, f1_gain, make_gain
+from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 
 
@@ -84,6 +85,10 @@ def test_f1_starts_from_nothing() -> None:
     np.testing.assert_array_equal(f1_gain(0.25).of(np.array([[0.25, 0.75]])), [[0.0, 1.25]])
 
 
+def expected_f1(problem: Problem, probabilities: np.ndarray) -> float:
+    return problem.expected_tally(probabilities, f1_gain(0.0)).values(f1_gain(0.0))[1]
+
+
 def two(x: np.ndarray) -> np.ndarray:
     return np.stack([1 - x, x], axis=1)
 
@@ -95,15 +100,15 @@ def test_expected_f1_is_its_definition(weights: list[float] | None) -> None:
     w = weights or [1.0] * 4
     both = sum(a * b * c for a, b, c in zip(w, p, x, strict=True))
     total = sum(a * (b + c) for a, b, c in zip(w, p, x, strict=True))
-    assert problem.expected_f1(two(np.array(x))) == pytest.approx(2 * both / total, abs=1e-15)
+    assert expected_f1(problem, two(np.array(x))) == pytest.approx(2 * both / total, abs=1e-15)
 
 
 def test_f1_of_no_positives_is_zero() -> None:
     problem = read_posterior([[1.0, 0.0], [1.0, 0.0]], [0, 1])
-    assert problem.expected_f1(two(np.zeros(2))) == 0.0
-    assert problem.expected_f1(two(np.ones(2))) == 0.0
+    assert expected_f1(problem, two(np.zeros(2))) == 0.0
+    assert expected_f1(problem, two(np.ones(2))) == 0.0
     rare = read_posterior([[0.5, 0.5], [1.0, 0.0]], [0, 1])
-    assert rare.expected_f1(two(np.array([1.0, 0.0]))) == pytest.approx(1 / 1.5)
+    assert expected_f1(rare, two(np.array([1.0, 0.0]))) == pytest.approx(1 / 1.5)
 
 
 @pytest.mark.parametrize("ratio", [0.0, 0.3, 0.6, 1.0])

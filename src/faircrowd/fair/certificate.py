@@ -1,5 +1,6 @@
 """The certificate of fair labels: what was promised, what was reached, and the numbers to check it with."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,10 +57,11 @@ class Certificate:
         The bound that the multipliers prove for all labels, randomized or not; above ``bound`` only with ``strict``,
         where an integer program proves more.
     optimality_gap : float
-        ``bound - value``: how much better labels could be at most. (Negative only where labels rounded to whole tasks
-        exceed epsilon, see ``gap``: the bound is for labels within it.)
+        ``bound - value``: how much better labels within epsilon could be at most. Negative only where the gap of whole
+        tasks exceeds epsilon (see ``gap_allowed``), or where labels were drawn (see ``on_average``).
     optimal : bool
-        Whether it is proved that no labels of this kind (randomized, or deterministic) are better under this posterior.
+        Whether it is proved that no labels of this kind are better under this posterior: no deterministic labels whose
+        gap is at most ``gap_allowed``, or no randomized labels whose gap is on average at most ``epsilon``.
     multipliers : list
         One row per group, one column per class; with the posterior they give the bound.
     changed, changed_share
@@ -76,6 +78,15 @@ class Certificate:
         inequality, and whether there are enough tasks for it. ``epsilon`` above is then the tightened one.
     calibration : dict or None
         How the posterior was calibrated, and the accuracy that known labels estimate; None without known labels.
+    gap_allowed : float
+        What the gap of these labels may be: ``epsilon``; or, because tasks are whole, a little more. For deterministic
+        labels, less than one task of the smallest group more, and only where epsilon to the letter would cost more than
+        rounding explains; for labels that were drawn, one task of each of two groups more.
+    why : str
+        Why the gap may exceed epsilon; empty if it may not.
+    on_average : dict or None
+        For ``decision="randomized"``: ``gap``, ``rates``, ``believed_accuracy`` and ``value`` of the randomized labels
+        on average over draws, to which ``optimal`` refers. The numbers above are those of the labels that were drawn.
     """
 
     epsilon: float
@@ -105,6 +116,9 @@ class Certificate:
     tasks: int
     promise: dict[str, Any] | None = None
     calibration: dict[str, Any] | None = None
+    gap_allowed: float = math.nan
+    why: str = ""
+    on_average: dict[str, Any] | None = None
 
     @property
     def expected_accuracy(self) -> float:
@@ -178,8 +192,11 @@ def certify(
     solver: str,
     seconds: float,
     promise: dict[str, Any] | None = None,
+    gap_allowed: float,
+    why: str = "",
+    average: Tally | None = None,
 ) -> Certificate:
-    """Return the certificate of labels."""
+    """Return the certificate of labels; ``average`` is the tally of randomized labels on average."""
     group_names, class_names = groups.names, classes.names
     tasks = int(tally.tasks.sum())
     moved = tally.tasks * ~np.eye(len(classes), dtype=bool)
@@ -218,7 +235,19 @@ def certify(
         seconds=seconds,
         tasks=tasks,
         promise=promise,
+        gap_allowed=gap_allowed,
+        why=why,
+        on_average=None if average is None else _on_average(average, gain, group_names, class_names),
     )
+
+
+def _on_average(tally: Tally, gain: Gain, groups: list[str], classes: list[str]) -> dict[str, Any]:
+    return {
+        "gap": gap_of(tally.rates),
+        "rates": _named(groups, classes, tally.rates),
+        "believed_accuracy": tally.accuracies[1],
+        "value": tally.values(gain)[1],
+    }
 
 
 def _named(groups: list[str], classes: list[str], rates: NDArray[np.float64]) -> dict[str, dict[str, float]]:

@@ -238,7 +238,7 @@ def sweep(
         for epsilon in _epsilons(problem, free) if epsilons is None else epsilons:
             solved = solve(problem, gain, make_constraint(constraint, epsilon), "randomized", random_state)
             chances = solved.probabilities
-            value = problem.expected_f1(chances)
+            value = problem.expected_tally(chances, solved.gain).values(solved.gain)[1]
             yield SweepPoint(epsilon, chances, free, solved.multipliers, solved.gain, value, solved.bound)
         return
     gains, mass = gain.of(problem.posterior), problem.group_weights()

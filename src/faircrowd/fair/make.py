@@ -13,13 +13,14 @@ from faircrowd.errors import DataWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.constraint import make_constraint, prices_of
 from faircrowd.fair.frontier import Frontier, trace_frontier
-from faircrowd.fair.objective import make_gain
+from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
+from faircrowd.fair.whole_tasks import WHY_DRAWS_EXCEED, draw_excess, rounding_loss, strict_price, why_exceeded
 from faircrowd.votes import Vocabulary
 
 if TYPE_CHECKING:
@@ -123,12 +124,15 @@ def make_fair(
         What is maximised; a matrix holds the gain (minus the cost) of each label (column) for each true class
         (row).
     decision : {"deterministic", "randomized"}
-        The best deterministic labels, or a draw from the best randomized rule.
+        The best deterministic labels, or a draw from the best randomized ones: each task gets each label with the
+        probability in ``FairResult.probabilities``, and the share of a label in a group is within one task of what it
+        is on average.
     random_state : int
         Seed of draws, and of the order of equal tasks; each depends on it and the task's id alone.
     strict : bool
-        More than two classes or groups, deterministic: keep epsilon exactly, by an integer program. Otherwise labels
-        rounded to whole tasks may exceed it by less than 2 / (size of the smallest group), and mostly do not.
+        Deterministic labels: keep epsilon to the letter at any cost; there is a warning if the cost is high. Otherwise
+        they keep it to the letter where that costs no more than rounding to whole tasks explains, and may else exceed
+        it by less than one task of the smallest group (``Certificate.gap_allowed``).
     sample_weight : array-like, shape (n_tasks,), optional
     log_posterior : like posterior, optional
         Logarithms; they order posteriors that round to 0 or 1.
@@ -228,6 +232,10 @@ def solve_problem(
     solved = solve(problem, gain, make_constraint(constraint, epsilon), decision, random_state, strict)
     seconds = time.perf_counter() - start
     tally = problem.tally(solved.labels, solved.gain)
+    average = None
+    if decision == "randomized":
+        average = problem.expected_tally(solved.probabilities, solved.gain)
+    gap_allowed, why = _gap_allowed(problem, solved, epsilon, decision)
     rule = _rule(problem, solved, tally, epsilon, random_state)
     certificate = certify(
         problem.classes,
@@ -244,12 +252,33 @@ def solve_problem(
         solver=solved.solver,
         seconds=seconds,
         promise=None if margin is None else asdict(margin),
+        gap_allowed=gap_allowed,
+        why=why,
+        average=average,
     )
+    if strict and decision == "deterministic":
+        _warn_of_price(problem, gain, certificate)
 
     def frontier(truth: "Codes | None") -> Frontier:
         return trace_frontier(problem, gain, random_state, constraint, truth)
 
     return FairResult(problem, solved, rule, certificate, margin, frontier)
+
+
+def _gap_allowed(problem: Population, solved: Solution[Rows], epsilon: float, decision: str) -> tuple[float, str]:
+    """Return what the gap of labels of whole tasks may be, and why it may exceed epsilon."""
+    if decision == "deterministic":
+        return min(epsilon + solved.excess, 1.0), why_exceeded(epsilon, solved.excess, problem.sizes)
+    if not solved.multipliers.any():
+        return epsilon, ""
+    return min(epsilon + draw_excess(problem), 1.0), WHY_DRAWS_EXCEED
+
+
+def _warn_of_price(problem: Population, gain: Gain, certificate: Certificate) -> None:
+    """Warn if keeping epsilon to the letter costs more than rounding explains."""
+    explained = rounding_loss(problem.sizes, problem.n_classes, gain)
+    if certificate.dual_bound - certificate.value > explained:
+        warn(strict_price(certificate, problem.sizes), DataWarning)
 
 
 def _margin(problem: Population, epsilon: float, confidence: float) -> "Margin":

@@ -1,5 +1,7 @@
 """One problem to labels: exact thresholds for two classes and two groups, the linear program otherwise."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from faircrowd.fair.constraint import Constraint
@@ -9,6 +11,7 @@ from faircrowd.fair.solution import Solution
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.thresholds.solve import solve_thresholds
 from faircrowd.fair.tolerances import F1_STEP
+from faircrowd.fair.whole_tasks import TO_THE_LETTER, Allowance, allowances
 
 __all__ = ["solve"]
 
@@ -23,35 +26,68 @@ def solve(
     random_state: int,
     strict: bool = False,
 ) -> Solution[Rows]:
-    """Find the best labels that keep the constraint."""
+    """Find the best labels that keep the constraint; labels of whole tasks may exceed it a little unless ``strict``."""
+    allowed: tuple[Allowance, ...] = ()
+    if decision == "deterministic":
+        allowed = TO_THE_LETTER if strict else allowances(problem, gain)
     if gain.name == "f1":
-        return _solve_f1(problem, constraint, decision, random_state, strict)
-    return _solve_affine(problem, gain, constraint, decision, random_state, strict)
+        return _solve_f1(problem, constraint, allowed, random_state, strict)
+    return _solve_affine(problem, gain, constraint, allowed, random_state, strict)
 
 
 def _solve_affine(
-    problem: Population[Rows], gain: Gain, constraint: Constraint, decision: str, random_state: int, strict: bool
+    problem: Population[Rows],
+    gain: Gain,
+    constraint: Constraint,
+    allowed: Sequence[Allowance],
+    random_state: int,
+    strict: bool,
 ) -> Solution[Rows]:
     if constraint.has_thresholds(problem.n_groups, problem.n_classes):
-        return solve_thresholds(problem, gain, constraint.epsilon, decision, random_state)
-    return solve_program(problem, gain, constraint, decision, random_state, strict)
+        return solve_thresholds(problem, gain, constraint.epsilon, allowed, random_state)
+    return solve_program(problem, gain, constraint, allowed, random_state, strict)
 
 
 def _solve_f1(
-    problem: Population[Rows], constraint: Constraint, decision: str, random_state: int, strict: bool
+    problem: Population[Rows],
+    constraint: Constraint,
+    allowed: Sequence[Allowance],
+    random_state: int,
+    strict: bool,
 ) -> Solution[Rows]:
-    """Raise the ratio until the best labelling for the gain 2p - ratio gains nothing more (Dinkelbach's method)."""
+    """Try what is allowed in turn, until the F1 of the labels is near enough to its bound."""
+    if not allowed:
+        return _raise_f1(problem, constraint, (), random_state, strict)[0]
+    for excess, most_loss in allowed:
+        solved, reached, mean = _raise_f1(problem, constraint, (Allowance(excess, math.inf),), random_state, strict)
+        if mean <= 0 or solved.bound - reached <= most_loss / mean:
+            break
+    return solved
+
+
+def _raise_f1(
+    problem: Population[Rows],
+    constraint: Constraint,
+    allowed: Sequence[Allowance],
+    random_state: int,
+    strict: bool,
+) -> tuple[Solution[Rows], float, float]:
+    """Raise the ratio until the best labelling for the gain 2p - ratio gains nothing more (Dinkelbach's method).
+
+    Return the solution, its F1, and the mean posterior of the second class.
+    """
     ratio = 0.0
     for _ in range(_MAX_F1_STEPS):
-        solved = _solve_affine(problem, f1_gain(ratio), constraint, decision, random_state, strict)
-        tally = problem.tally(solved.labels, solved.gain)
-        if decision == "deterministic":
-            reached = tally.values(solved.gain)[1]
+        solved = _solve_affine(problem, f1_gain(ratio), constraint, allowed, random_state, strict)
+        if allowed:
+            tally = problem.tally(solved.labels, solved.gain)
         else:
-            reached = problem.expected_f1(solved.probabilities)
+            tally = problem.expected_tally(solved.probabilities, solved.gain)
+        reached = tally.values(solved.gain)[1]
         if reached <= ratio + F1_STEP:
             break
         ratio = reached
     mean = float(tally.beliefs[1] / tally.mass.sum())
     bound, dual_bound = (f1_bound(mean, ratio, found) for found in (solved.bound, solved.dual_bound))
-    return replace(solved, bound=bound, dual_bound=dual_bound, solver=f"Dinkelbach over {solved.solver}")
+    solver = f"Dinkelbach over {solved.solver}"
+    return replace(solved, bound=bound, dual_bound=dual_bound, solver=solver), reached, mean

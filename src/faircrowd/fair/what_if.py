@@ -12,9 +12,10 @@ from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.rule import thresholds_of
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.thresholds.integer import best_integer_counts
+from faircrowd.fair.thresholds.integer import best_allowed_counts
 from faircrowd.fair.thresholds.relaxed import relaxed_thresholds
 from faircrowd.fair.thresholds.sorted_group import new_value_cache, sort_groups, value_at_count
+from faircrowd.fair.whole_tasks import allowances
 
 __all__ = ["Choice", "choices"]
 
@@ -62,11 +63,12 @@ def _deterministic(problem: Problem, gain: Gain, epsilons: Sequence[float], rand
     found = sort_groups(problem, gain, random_state)
     sizes = np.array([group.costs.size for group in found.groups])
     own = np.array([group.own_count for group in found.groups])
+    allowed = allowances(problem, gain)
     made = []
     for epsilon in epsilons:
-        counts = np.array(best_integer_counts(*found.groups, epsilon))
-        beta = relaxed_thresholds(found.groups, epsilon).multiplier
-        prices = prices_of(0.5 * beta * np.array([[1.0, -1.0], [-1.0, 1.0]]), sizes.astype(np.float64))
+        relaxed = relaxed_thresholds(found.groups, epsilon)
+        counts = np.array(best_allowed_counts(found.groups, relaxed, epsilon, allowed)[0])
+        prices = prices_of(0.5 * relaxed.multiplier * np.array([[1.0, -1.0], [-1.0, 1.0]]), sizes.astype(np.float64))
         rates = np.stack([1 - counts / sizes, counts / sizes], axis=1)
         moved = np.zeros((2, 2, 2))
         moved[:, 0, 1], moved[:, 1, 0] = np.maximum(counts - own, 0), np.maximum(own - counts, 0)

@@ -32,7 +32,10 @@ else:
 Functions that emit nothing take a plain ``Population``, whatever its rows are.
 """
 
-__all__ = ["Population", "Rows", "Tasks"]
+__all__ = ["Place", "Population", "Rows", "Tasks"]
+
+Place = tuple[int | None, int]
+"""A place in the order of equal tasks: evidence and hash; the evidence is None where only hashes count."""
 
 
 class Tasks(NamedTuple):
@@ -62,13 +65,13 @@ class Tasks(NamedTuple):
         """Return the seeded hash of the ids of some tasks."""
         return task_keys(self.ids, rows + self.first, random_state)
 
-    def is_first(self, rows: NDArray[np.int64], last: tuple[int, int], random_state: int) -> NDArray[np.bool_]:
+    def is_first(self, rows: NDArray[np.int64], last: Place, random_state: int) -> NDArray[np.bool_]:
         """Return whether each of some tasks comes no later than a task of this evidence and hash.
 
-        Tasks of more evidence come first, then those of a lower hash.
+        Tasks of more evidence come first, then those of a lower hash; if the evidence is None, only the hash counts.
         """
         evidence, highest = last
-        if not self.evidence.size:
+        if evidence is None or not self.evidence.size:
             return self.hashes(rows, random_state) <= np.uint64(highest)
         found = self.evidence[rows]
         first, at = found > evidence, np.flatnonzero(found == evidence)
@@ -129,8 +132,8 @@ class Population(Protocol[Rows]):
     def tally(self, labels: Rows, gain: Gain | None = None) -> "Tally":
         """Count the labels, before and after, by group, and sum what they gain."""
 
-    def expected_f1(self, probabilities: Rows) -> float:
-        """Return the expected F1 of the second class of randomized labels; tasks must be in memory."""
+    def expected_tally(self, probabilities: Rows, gain: Gain) -> "Tally":
+        """Return what randomized labels come to on average."""
 
     def labels(self, codes: Rows) -> Any:
         """Return labels in the form that users see."""

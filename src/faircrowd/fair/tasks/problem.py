@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from faircrowd.exact.hashing import task_keys
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.tasks.population import Tasks
-from faircrowd.fair.tasks.tally import Tally, add_labels, weigh_labels
+from faircrowd.fair.tasks.tally import Tally, add_expected, add_labels, weigh_expected, weigh_labels
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
@@ -139,6 +139,11 @@ class Problem:
         hashes = task_keys(self.tasks, rows, random_state)
         return rows[np.lexsort((self._kinds(rows), hashes, evidence, *reversed(first)))]
 
+    def shuffled(self, rows: NDArray[np.int64], random_state: int, *first: NDArray[Any]) -> NDArray[np.int64]:
+        """Order tasks by the given keys; equal ones by the seeded hash of their ids alone."""
+        hashes = task_keys(self.tasks, rows, random_state)
+        return rows[np.lexsort((self._kinds(rows), hashes, *reversed(first)))]
+
     def _kinds(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Return the type of each id where types are mixed: 2 and "2" have the same text, and so the same hash."""
         names = [type(value).__name__ for value in self.tasks.some(rows)] if self.tasks.is_mixed else []
@@ -157,12 +162,18 @@ class Problem:
         mass, *sums_of_gains = weigh_labels(everything, labels, self.weights, self.n_groups, gain)
         return Tally(mass, sums[0], *sums_of_gains)
 
-    def expected_f1(self, probabilities: NDArray[Any]) -> float:
-        """Return 2 sum(p x) / (sum(p) + sum(x)) of the second class, for the probabilities x of its label."""
-        weights = np.ones(self.group.size) if self.weights is None else self.weights
-        p, x = self.posterior[:, 1], probabilities[:, 1]
-        total = float(weights @ p + weights @ x)
-        return 2 * float((weights * p) @ x) / total if total > 0 else 0.0
+    def expected_tally(self, probabilities: NDArray[Any], gain: Gain) -> Tally:
+        """Return what randomized labels come to on average."""
+        if self.weights is None:
+            sums: list[NDArray[np.int64]] = []
+            for tasks in self._pieces():
+                rows = probabilities[tasks.first : tasks.first + _TASKS_PER_PIECE]
+                part = add_expected(tasks, rows, self.n_groups, gain)
+                sums = [a + b for a, b in zip(sums, part, strict=True)] if sums else list(part)
+            return Tally.expected(sums, gain)
+        everything = next(self._pieces(self.group.size))
+        mass, *of_gains = weigh_expected(everything, probabilities, self.weights, self.n_groups, gain)
+        return Tally(mass, np.rint(mass).astype(np.int64), *of_gains)
 
     def in_memory(self, purpose: str, instead: str) -> "Problem":
         """Return this problem: its tasks are in memory, whatever needs them there."""

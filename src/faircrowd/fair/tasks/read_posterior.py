@@ -57,6 +57,9 @@ class RowNumbers(Vocabulary):
         return Vocabulary(pa.array(np.asarray(codes, dtype=np.int64)))
 
 
+_LARGEST_WEIGHT = 1e290
+
+
 def read_posterior(
     posterior: object,
     sensitive_features: "ByTask | None",
@@ -245,4 +248,9 @@ def _weights(given: "ValuesLike | None", n_tasks: int) -> NDArray[np.float64] | 
     weights = _number_per_task("sample_weight", given, n_tasks)
     if not (weights > 0).all():
         raise InputError("sample_weight must be positive; leave out tasks that should not count.")
-    return None if (weights == weights[0]).all() else weights
+    if (weights == weights[0]).all():
+        return None
+    heaviest = float(weights.max())
+    return (
+        weights if heaviest < _LARGEST_WEIGHT else weights / heaviest
+    )  # only ratios count, and sums must not overflow

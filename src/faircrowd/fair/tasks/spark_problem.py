@@ -16,7 +16,7 @@ from faircrowd.errors import InputError, OptionError
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.population import Tasks
-from faircrowd.fair.tasks.tally import Tally, add_labels
+from faircrowd.fair.tasks.tally import Tally, add_expected, add_labels
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes
 
@@ -130,9 +130,10 @@ class SparkProblem:
         named = _named(labels.kernel, labels.parameters)
         return Tally.of(self.reduce(_add_emitted, *named, self.n_groups, gain), gain)
 
-    def expected_f1(self, probabilities: EmittedRows) -> NoReturn:
-        """Raise: the expected F1 of randomized labels needs the tasks in memory."""
-        self.in_memory("objective='f1' with decision='randomized'", "use decision='deterministic'")
+    def expected_tally(self, probabilities: EmittedRows, gain: Gain) -> Tally:
+        """Return what randomized labels come to on average."""
+        named = _named(probabilities.kernel, probabilities.parameters)
+        return Tally.expected(self.reduce(_add_expected_emitted, *named, self.n_groups, gain), gain)
 
     def in_memory(self, purpose: str, instead: str) -> NoReturn:
         """Raise: the tasks are not in memory."""
@@ -261,6 +262,12 @@ def _add_emitted(
     tasks: Tasks, kernel: "Named", parameters: tuple[object, ...], n_groups: int, gain: Gain
 ) -> tuple[NDArray[np.int64], ...]:
     return add_labels(tasks, kernel.find()(tasks, *parameters), n_groups, gain)
+
+
+def _add_expected_emitted(
+    tasks: Tasks, kernel: "Named", parameters: tuple[object, ...], n_groups: int, gain: Gain
+) -> tuple[NDArray[np.int64], ...]:
+    return add_expected(tasks, kernel.find()(tasks, *parameters), n_groups, gain)
 
 
 def _own(tasks: Tasks) -> Codes:
