@@ -251,7 +251,6 @@ GROUPS = {
     "votes and tasks swapped": asked("--tasks votes.csv --group group", "tasks.csv lacks a column that votes have, and votes.csv has all of them; were votes and tasks swapped?", command="aggregate tasks.csv --out out"),
     "columns with a comma": asked("--tasks tasks.csv --group group,truth", "Give several columns one by one: --group group --group truth."),
     "epsilon in percent": asked(f"{GROUP} --epsilon 5", "--epsilon must be a number from 0 to 1; got 5.0. Did you mean 0.05?"),
-    "tol below 0": asked("--tol -1", "'-1' is not a number of at least 0."),
     "the votes as tasks": asked("--tasks votes.csv --group label", "tasks have more than one group: 1"),
     "votes that agree, and groups": asked(f"{GROUP} --epsilon 0.1", "only one class to use", votes=votes("x", "x", "x")),
 }  # fmt: skip

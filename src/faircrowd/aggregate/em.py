@@ -92,7 +92,7 @@ def iterate(
     n_iter : int
         Largest number of rounds.
     tol : float
-        Stop when a round raises the objective per vote by no more than this.
+        Stop when a round raises the objective per vote by no more than this. A negative one is never met.
     n_votes : int
         Number of votes that the objective sums over.
     checkpoint : Checkpoint, optional
@@ -114,8 +114,9 @@ def iterate(
         objective, better = step(updated)
         value = objective / n_votes
         if history and value < history[-1]:
-            # In exact arithmetic no round lowers the objective; here the rounding of a fixed point has.
-            converged = True
+            # In exact arithmetic no round lowers the objective; here the rounding of a fixed point has. No round meets
+            # a negative tolerance, which asks for all rounds: then nothing is said to have converged.
+            converged = tol >= 0
             break
         history.append(value)
         used, updated = updated, better

@@ -38,7 +38,6 @@ __all__ = [
     "Truth",
     "Votes",
     "Worker",
-    "not_negative",
     "number",
     "votes_or_learned",
 ]
@@ -54,14 +53,6 @@ def number(text: str) -> float:
             raise typer.BadParameter(f"{text!r} is not a number.") from None
         value = float(f"{found[1]}.{found[2] or 0}") / (100 if found[3] else 1)
         raise typer.BadParameter(f"{text!r} is not a number; did you mean {value:g}?") from None
-
-
-def not_negative(text: str) -> float:
-    """Read a number of at least 0."""
-    value = number(text)
-    if value < 0:
-        raise typer.BadParameter(f"{text!r} is not a number of at least 0.")
-    return value
 
 
 def votes_or_learned(text: str) -> float | str:
@@ -125,7 +116,7 @@ NIter = Annotated[int | None, typer.Option(help="Maximum number of rounds of an 
 Tol = Annotated[
     float | None,
     typer.Option(
-        parser=not_negative,
+        parser=number,
         metavar="NUMBER",
         help="Stop when a round raises the objective per vote by no more than this.",
     ),
