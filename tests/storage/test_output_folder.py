@@ -266,6 +266,7 @@ def test_labels_and_workers() -> None:
     }
 
 
+@pytest.mark.filterwarnings("ignore:.* have a line break in them:faircrowd.errors.DataWarning")
 @pytest.mark.parametrize("piece", [1, 7, 100, 500])
 def test_labels_in_pieces_are_the_same_bytes(piece: int, tmp_path: Path) -> None:
     crowd = fc.simulate_crowd(500, 20, random_state=3)
