@@ -15,7 +15,10 @@ from fair import optima
 from faircrowd import FairRule, make_fair
 from faircrowd.errors import FaircrowdError, InputError, OptionError
 
-pytestmark = pytest.mark.filterwarnings("ignore:strict=True keeps epsilon")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*fewer than 10 tasks:faircrowd.errors.DataWarning"),
+    pytest.mark.filterwarnings("ignore:strict=True keeps epsilon"),
+]
 
 
 def binary(p: Any) -> np.ndarray:

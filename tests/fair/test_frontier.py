@@ -14,6 +14,8 @@ from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.spark_problem import SparkProblem
 from faircrowd.fair.what_if import Choice, choices
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than 10 tasks:faircrowd.errors.DataWarning")
+
 RNG = np.random.default_rng(8)
 GROUP = np.append(np.arange(3), RNG.integers(0, 2, 37))
 P = RNG.dirichlet([1.0, 1.5], 40) * 0.7 + 0.3 * np.eye(2)[(GROUP > 0).astype(int)]

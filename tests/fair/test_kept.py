@@ -128,6 +128,7 @@ def test_a_certificate_of_other_numbers_is_refused(name: str) -> None:
             other.verify(posterior, group, result.labels)
 
 
+@pytest.mark.filterwarnings("ignore:.*fewer than 10 tasks:faircrowd.errors.DataWarning")
 def test_a_group_without_tasks_to_spare() -> None:
     p = np.linspace(0.02, 0.98, 41)
     group = (np.arange(41) % 20 == 0).astype(int)

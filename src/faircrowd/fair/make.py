@@ -6,29 +6,34 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, overload
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from faircrowd._checks import check_choice, check_count, check_number, warn
-from faircrowd.errors import DataWarning, OptionError
+from faircrowd._checks import check_choice, check_count, check_number, few, warn
+from faircrowd.errors import DataWarning, DrasticChangeWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.constraint import make_constraint, prices_of
 from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.objective import Gain, make_gain
+from faircrowd.fair.outcome.alarms import alarm
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
+from faircrowd.fair.tasks.from_votes import settled
 from faircrowd.fair.tasks.population import Population, Rows
+from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
+from faircrowd.fair.tasks.tie_precision import learn_tie_precision
 from faircrowd.fair.whole_tasks import WHY_DRAWS_EXCEED, draw_excess, rounding_loss, strict_price, why_exceeded
 from faircrowd.votes import Vocabulary
+from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from faircrowd._types import ByTask, FrameLike, ValuesLike
     from faircrowd.fair.margin import Margin
-    from faircrowd.fair.tasks.problem import Problem
     from faircrowd.votes.vocabulary import Codes
 
     Tasks = TypeVar("Tasks", bound=Population, default=Problem, covariant=True)
@@ -38,7 +43,10 @@ else:
 
     Tasks, ResultRows = TypeVar("Tasks"), TypeVar("ResultRows")
 
-__all__ = ["FairResult", "make_fair", "solve_problem"]
+__all__ = ["FairResult", "make_fair", "solve_problem", "warn_of_result"]
+
+_MOST_CELLS_TO_TRY = 2_000_000
+"""For more tasks times classes, no epsilon is sought that would make labels less drastic."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +67,8 @@ class FairResult(Generic[Tasks, ResultRows]):
         With ``confidence``: what is promised about all tasks like these, and on what grounds.
     frontier : Frontier
         Every epsilon at once (computed when first used).
+    alarm : str
+        A warning about labels that were ruined to keep the constraint; empty if they were not.
     """
 
     problem: Tasks
@@ -67,6 +77,8 @@ class FairResult(Generic[Tasks, ResultRows]):
     certificate: Certificate
     margin: "Margin | None"
     _trace: "Callable[[Codes | None], Frontier]"
+    _tally: Tally
+    _solve_again: Callable[[float], Tally] | None = None
 
     @cached_property
     def labels(self) -> Any:
@@ -82,6 +94,14 @@ class FairResult(Generic[Tasks, ResultRows]):
     def frontier(self) -> Frontier:
         """Gap, value and changed labels for every epsilon."""
         return self._trace(None)
+
+    @cached_property
+    def alarm(self) -> str:
+        """A warning about labels that were ruined to keep the constraint: what happened, its cost, and what to do."""
+        if self.certificate.changed == 0:
+            return ""
+        smallest = int(self.problem.compared().sizes.min())
+        return alarm(self.certificate, self._tally, self.problem.classes.names, smallest, self._solve_again)
 
     def frontier_against(self, truth: "Codes") -> Frontier:
         """Return the frontier with the real accuracy of its labels.
@@ -108,6 +128,10 @@ def make_fair(
     evidence: "ValuesLike | None" = None,
     ties: str = "first",
     confidence: float | None = None,
+    positive: Any = None,
+    min_group: int = 1,
+    small_groups: str = "leave-out",
+    on_missing_group: str = "error",
 ) -> FairResult:
     """Turn any aggregator's posterior into the best labels whose gap between groups is at most epsilon.
 
@@ -135,7 +159,8 @@ def make_fair(
         it by less than one task of the smallest group (``Certificate.gap_allowed``).
     sample_weight : array-like, shape (n_tasks,), optional
     log_posterior : like posterior, optional
-        Logarithms; they order posteriors that round to 0 or 1.
+        Logarithms. With two classes, they order posteriors that round to 0 or 1; with more, they only tell which of
+        several classes is the likeliest where their posteriors round to the same number.
     evidence : array-like, shape (n_tasks,), optional
         Number of votes: tasks of equal posterior are ordered by it.
     ties : {"first", "last"}
@@ -144,10 +169,26 @@ def make_fair(
         Tighten epsilon, so that the gap of the rule on all tasks like these (not only on these) is within epsilon
         with this probability; :class:`faircrowd.fair.Margin` holds the inequality. If there are too few tasks to
         promise it, there is a warning, and the gap is made as small as possible.
+    positive : class, optional
+        The class whose F1 is maximised, for ``objective="f1"``; by default the second of the posterior. The certificate
+        names it.
+    min_group : int
+        Groups with fewer tasks are small. By default none is; a warning names groups so small that a task or two can
+        decide what happens to all the others. (:class:`faircrowd.FairCrowd` and the command line take 10.)
+    small_groups : {"leave-out", "merge", "error"}
+        What to do with small groups: leave them out of the constraint, where their tasks keep the label that gains the
+        most; merge them into one group "other"; or raise.
+    on_missing_group : {"error", "drop", "own"}
+        What to do with tasks without a group: raise, leave them out of the constraint, or make them a group "missing".
 
     Returns
     -------
     FairResult
+
+    Warns
+    -----
+    DataWarning
+        If a tiny group is compared, if more than a quarter of the labels are changed, or if a label vanishes.
 
     Examples
     --------
@@ -166,8 +207,11 @@ def make_fair(
         log_posterior=log_posterior,
         evidence=evidence,
         ties=ties,
+        on_missing_group=on_missing_group,
     )
-    return solve_problem(
+    problem = settled(problem, min_group, small_groups)
+    _warn_of_tiny_groups(problem)
+    result = solve_problem(
         problem,
         epsilon=epsilon,
         objective=objective,
@@ -175,7 +219,22 @@ def make_fair(
         random_state=random_state,
         strict=strict,
         confidence=confidence,
+        positive=positive,
     )
+    warn_of_result(result)
+    return result
+
+
+def warn_of_result(result: FairResult[Population[Rows], Rows]) -> None:
+    """Warn of groups that were left out or merged, and of labels that were ruined to keep the constraint."""
+    problem = result.problem
+    names = problem.groups.names
+    left_out = {names[a]: why for a, why in problem.left_out.items()}
+    sizes = dict(zip(names, problem.sizes.tolist(), strict=True))
+    for line in left_out_lines(left_out, sizes, problem.merged_groups):
+        warn(line, DataWarning)
+    if result.alarm:
+        warn(result.alarm, DrasticChangeWarning)
 
 
 @overload
@@ -188,6 +247,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult: ...
 
@@ -202,6 +262,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]: ...
 
@@ -215,6 +276,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]:
     """Find the fair labels of tasks in memory or in Spark, with their rule, certificate and frontier.
@@ -225,7 +287,7 @@ def solve_problem(
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     check_choice("decision", decision, ("deterministic", "randomized"))
     random_state = check_count("random_state", random_state)
-    gain = make_gain(objective, problem.n_classes)
+    gain = make_gain(objective, problem.n_classes, _positive_code(problem, objective, positive))
     margin = None if confidence is None else _margin(problem, epsilon, confidence)
     epsilon = epsilon if margin is None else margin.tightened
     start = time.perf_counter()
@@ -235,7 +297,7 @@ def solve_problem(
     average = None
     if decision == "randomized":
         average = problem.expected_tally(solved.probabilities, solved.gain)
-    gap_allowed, why = _gap_allowed(problem, solved, epsilon, decision)
+    gap_allowed, why = _gap_allowed(problem.compared(), solved, epsilon, decision)
     rule = _rule(problem, solved, tally, epsilon, random_state)
     certificate = certify(
         problem.classes,
@@ -252,17 +314,58 @@ def solve_problem(
         solver=solved.solver,
         seconds=seconds,
         promise=None if margin is None else asdict(margin),
+        left_out=problem.left_out,
+        merged_groups=problem.merged_groups,
         gap_allowed=gap_allowed,
         why=why,
         average=average,
     )
     if strict and decision == "deterministic":
-        _warn_of_price(problem, gain, certificate)
+        _warn_of_price(problem.compared(), gain, certificate)
 
     def frontier(truth: "Codes | None") -> Frontier:
         return trace_frontier(problem, gain, random_state, constraint, truth)
 
-    return FairResult(problem, solved, rule, certificate, margin, frontier)
+    def again(epsilon: float) -> Tally:
+        constraint_again = make_constraint(constraint, epsilon)
+        return problem.tally(solve(problem, gain, constraint_again, decision, random_state).labels)
+
+    # Each epsilon that is tried takes as long as this one did, in Spark some passes over all tasks, and an integer
+    # program up to a minute.
+    is_quick = (
+        isinstance(problem, Problem) and not strict and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
+    )
+    return FairResult(problem, solved, rule, certificate, margin, frontier, tally, again if is_quick else None)
+
+
+def _warn_of_tiny_groups(problem: "Problem") -> None:
+    """Warn of groups that are compared although they have so few tasks that one or two of these decide their rates."""
+    sizes = problem.sizes
+    small = np.flatnonzero((sizes < MIN_GROUP) & (10 * sizes < sizes.max()))
+    tiny = [a for a in small.tolist() if a not in problem.left_out]
+    if tiny:
+        warn(
+            f"{len(tiny):,} of {problem.n_groups:,} groups have fewer than {MIN_GROUP} tasks, and one task can change "
+            f"their rates by {1 / sizes[tiny].min():.0%}: {few(problem.groups.some(tiny[:5]), len(tiny))}; "
+            f"min_group={MIN_GROUP} leaves them out of the constraint.",
+            DataWarning,
+        )
+
+
+def _positive_code(problem: Population, objective: str | ArrayLike, positive: object) -> int:
+    """Return the code of the positive class, which is given as it is or as its text; the second by default."""
+    if positive is None:
+        return 1
+    if not isinstance(objective, str) or objective != "f1":
+        raise OptionError(
+            "positive is the class whose F1 is maximised; give objective='f1', or leave it out.", parameter="positive"
+        )
+    classes = problem.classes.to_list()
+    for known in (classes, problem.classes.names):
+        found = [k for k, name in enumerate(known) if type(name) is type(positive) and name == positive]
+        if found:
+            return found[0]
+    raise OptionError(f"positive={positive!r} is not one of the classes, {few(classes)}.", parameter="positive")
 
 
 def _gap_allowed(problem: Population, solved: Solution[Rows], epsilon: float, decision: str) -> tuple[float, str]:
@@ -286,7 +389,7 @@ def _margin(problem: Population, epsilon: float, confidence: float) -> "Margin":
 
     if problem.weights is not None:
         raise OptionError("confidence is for tasks of equal weight; leave sample_weight out.")
-    found = margin_for(problem.sizes, problem.n_classes, epsilon, confidence)
+    found = margin_for(problem.compared().sizes, problem.n_classes, epsilon, confidence)
     if not found.enough:
         warn(f"{str(found).capitalize()}.", DataWarning)
     return found
@@ -294,16 +397,20 @@ def _margin(problem: Population, epsilon: float, confidence: float) -> "Margin":
 
 def _rule(problem: Population, solved: Solution[Rows], tally: Tally, epsilon: float, random_state: int) -> FairRule:
     mass = tally.mass.sum(axis=(1, 2))
+    prices, shares = prices_of(solved.multipliers, mass), mass / mass.sum()
     return FairRule(
         classes=tuple(problem.classes.to_list()),
         groups=tuple(problem.groups.to_list()),
-        prices=prices_of(solved.multipliers, mass),
+        prices=prices,
         gain_matrix=solved.gain.matrix,
         gain_offset=solved.gain.offset,
-        shares=mass / mass.sum(),
+        shares=shares,
         epsilon=epsilon,
         random_state=random_state,
         ties=solved.ties,
+        precision=learn_tie_precision(problem, solved.gain, prices, shares, solved.ties),
+        left_out=tuple(problem.left_out),
+        merged=problem.merged_groups,
     )
 
 
@@ -312,5 +419,9 @@ def _in_words(rule: FairRule) -> str:
     if thresholds is None:
         return str(rule)
     groups, classes = (Vocabulary.of(list(values)).names for values in (rule.groups, rule.classes))
-    texts = [f"group {name} needs a posterior above {t:.4f}" for name, t in zip(groups, thresholds, strict=True)]
+    texts = [
+        f"group {name} needs a posterior above {t:.4f}"
+        for a, (name, t) in enumerate(zip(groups, thresholds, strict=True))
+        if a not in rule.left_out
+    ]
     return ", ".join(texts) + f" for label {classes[1]}"

@@ -8,6 +8,7 @@ from faircrowd.fair.constraint import Constraint
 from faircrowd.fair.objective import Gain, f1_bound, f1_gain
 from faircrowd.fair.program.solve import solve_program
 from faircrowd.fair.solution import Solution
+from faircrowd.fair.tasks.left_out import with_left_out
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.thresholds.solve import solve_thresholds
 from faircrowd.fair.tolerances import F1_STEP
@@ -29,9 +30,9 @@ def solve(
     """Find the best labels that keep the constraint; labels of whole tasks may exceed it a little unless ``strict``."""
     allowed: tuple[Allowance, ...] = ()
     if decision == "deterministic":
-        allowed = TO_THE_LETTER if strict else allowances(problem, gain)
+        allowed = TO_THE_LETTER if strict else allowances(problem.compared(), gain)
     if gain.name == "f1":
-        return _solve_f1(problem, constraint, allowed, random_state, strict)
+        return _solve_f1(problem, gain.positive, constraint, allowed, random_state, strict)
     return _solve_affine(problem, gain, constraint, allowed, random_state, strict)
 
 
@@ -43,6 +44,10 @@ def _solve_affine(
     random_state: int,
     strict: bool,
 ) -> Solution[Rows]:
+    if problem.left_out:
+        compared = problem.compared()
+        solved = _solve_affine(compared, gain, constraint, allowed, random_state, strict)
+        return with_left_out(problem, compared, solved)
     if constraint.has_thresholds(problem.n_groups, problem.n_classes):
         return solve_thresholds(problem, gain, constraint.epsilon, allowed, random_state)
     return solve_program(problem, gain, constraint, allowed, random_state, strict)
@@ -50,6 +55,7 @@ def _solve_affine(
 
 def _solve_f1(
     problem: Population[Rows],
+    positive: int,
     constraint: Constraint,
     allowed: Sequence[Allowance],
     random_state: int,
@@ -57,9 +63,10 @@ def _solve_f1(
 ) -> Solution[Rows]:
     """Try what is allowed in turn, until the F1 of the labels is near enough to its bound."""
     if not allowed:
-        return _raise_f1(problem, constraint, (), random_state, strict)[0]
+        return _raise_f1(problem, positive, constraint, (), random_state, strict)[0]
     for excess, most_loss in allowed:
-        solved, reached, mean = _raise_f1(problem, constraint, (Allowance(excess, math.inf),), random_state, strict)
+        once = (Allowance(excess, math.inf),)
+        solved, reached, mean = _raise_f1(problem, positive, constraint, once, random_state, strict)
         if mean <= 0 or solved.bound - reached <= most_loss / mean:
             break
     return solved
@@ -67,6 +74,7 @@ def _solve_f1(
 
 def _raise_f1(
     problem: Population[Rows],
+    positive: int,
     constraint: Constraint,
     allowed: Sequence[Allowance],
     random_state: int,
@@ -74,11 +82,11 @@ def _raise_f1(
 ) -> tuple[Solution[Rows], float, float]:
     """Raise the ratio until the best labelling for the gain 2p - ratio gains nothing more (Dinkelbach's method).
 
-    Return the solution, its F1, and the mean posterior of the second class.
+    Return the solution, its F1, and the mean posterior of the positive class.
     """
     ratio = 0.0
     for _ in range(_MAX_F1_STEPS):
-        solved = _solve_affine(problem, f1_gain(ratio), constraint, allowed, random_state, strict)
+        solved = _solve_affine(problem, f1_gain(ratio, positive), constraint, allowed, random_state, strict)
         if allowed:
             tally = problem.tally(solved.labels, solved.gain)
         else:
@@ -87,7 +95,7 @@ def _raise_f1(
         if reached <= ratio + F1_STEP:
             break
         ratio = reached
-    mean = float(tally.beliefs[1] / tally.mass.sum())
+    mean = float(tally.beliefs[positive] / tally.mass.sum())
     bound, dual_bound = (f1_bound(mean, ratio, found) for found in (solved.bound, solved.dual_bound))
     solver = f"Dinkelbach over {solved.solver}"
     return replace(solved, bound=bound, dual_bound=dual_bound, solver=solver), reached, mean

@@ -11,6 +11,7 @@ from faircrowd.fair.frontier import SweepPoint, sweep
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.rule import thresholds_of
+from faircrowd.fair.tasks.left_out import compared_gap, compared_groups
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.thresholds.integer import best_allowed_counts
 from faircrowd.fair.thresholds.relaxed import relaxed_thresholds
@@ -54,8 +55,10 @@ def choices(problem: Problem, gain: Gain, epsilons: Sequence[float], random_stat
     randomized labels, from a warm-started sweep.
     """
     falling = sorted(epsilons, reverse=True)
-    if problem.n_classes == 2 and problem.n_groups == 2 and gain.is_accuracy and problem.weights is None:
-        return _deterministic(problem, gain, falling, random_state)
+    n_compared = compared_groups(problem).size
+    if problem.n_classes == 2 and n_compared == 2 and gain.is_accuracy and problem.weights is None:
+        found = _deterministic(problem.compared(), gain, falling, random_state)
+        return [_with_left_out(problem, choice) for choice in found] if problem.left_out else found
     return [_randomized(problem, at) for at in sweep(problem, gain, random_state, falling)]
 
 
@@ -81,6 +84,20 @@ def _deterministic(problem: Problem, gain: Gain, epsilons: Sequence[float], rand
     return made
 
 
+def _with_left_out(problem: Problem, choice: Choice) -> Choice:
+    """Return a choice with the groups that are left out, whose tasks keep the aggregator's own label."""
+    groups, tally = compared_groups(problem), problem.tally(problem.own)
+    rates, moved = tally.rates_before, tally.tasks.astype(np.float64)
+    rates[groups], moved[groups] = choice.rates, choice.moved
+    share = float(problem.sizes[groups].sum() / problem.sizes.sum())
+    compared_before = problem.compared().tally(problem.compared().own).accuracies[0]
+    accuracy = tally.accuracies[0] + share * (choice.believed_accuracy - compared_before)
+    thresholds = np.full(problem.n_groups, 0.5)
+    if choice.thresholds is not None:
+        thresholds[groups] = choice.thresholds
+    return Choice(choice.epsilon, choice.gap, accuracy, rates, moved, thresholds)
+
+
 def _randomized(problem: Problem, at: SweepPoint) -> Choice:
     weights = np.ones(problem.group.size) if problem.weights is None else problem.weights
     n_groups, n_classes = problem.n_groups, problem.n_classes
@@ -98,4 +115,4 @@ def _randomized(problem: Problem, at: SweepPoint) -> Choice:
         thresholds = thresholds_of(prices, at.gain.matrix, at.gain.offset)
     accuracy = float(weights @ (at.probabilities * problem.posterior).sum(axis=1) / weights.sum())
     moved = mass if problem.weights is None else summed(np.ones(weights.size))
-    return Choice(at.epsilon, gap_of(rates), accuracy, rates, moved, thresholds)
+    return Choice(at.epsilon, compared_gap(problem, rates), accuracy, rates, moved, thresholds)

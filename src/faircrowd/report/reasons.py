@@ -13,6 +13,7 @@ from faircrowd.fair.gap import within
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.program.atoms import merge
 from faircrowd.fair.rule import FairRule
+from faircrowd.fair.tasks.left_out import compared_groups
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
@@ -98,12 +99,13 @@ class Reasons:
     def of_rule(cls, rule: FairRule, problem: Problem, labels: Codes) -> "Reasons":
         """Return the reasons for the labels that a rule gives to new tasks, some perhaps of groups that it lacks."""
         column = Vocabulary.of(list(rule.classes)).code_of(problem.classes.values)
-        place = np.array(Vocabulary.of(list(rule.groups)).code_of(problem.groups.values))
+        place = np.array(rule.codes_of_groups(problem))
         strange = np.flatnonzero(place < 0)
-        place[strange] = len(rule.groups) + np.arange(strange.size)
+        place[strange] = len(rule.groups) + np.arange(strange.size, dtype=np.int32)
         posterior = np.empty_like(problem.posterior)
         posterior[:, column] = problem.posterior
         groups = (*rule.groups, *problem.groups.some(strange))
+        left_out = dict.fromkeys(rule.left_out, "it was when the rule was learned")
         coded = replace(
             problem,
             classes=Vocabulary.of(list(rule.classes)),
@@ -111,16 +113,18 @@ class Reasons:
             posterior=posterior,
             group=place[problem.group],
             own=column[problem.own],
+            left_out=left_out | {int(place[a]): why for a, why in problem.left_out.items()},
         )
-        without = np.zeros((strange.size, len(rule.classes)))
+        is_known = coded.group < len(rule.groups)
+        chances = np.ones(posterior.shape)
+        chances[is_known] = rule.probabilities(posterior[is_known], coded.group[is_known], coded.own[is_known])
         known = replace(  # groups that the rule does not know have no prices, so that tasks keep their own labels
             rule,
             groups=groups,
-            prices=np.concatenate([rule.prices, without]),
+            prices=np.concatenate([rule.prices, np.zeros((strange.size, len(rule.classes)))]),
             shares=np.append(rule.shares, np.ones(strange.size)),
+            precision=None,
         )
-        chances = known.probabilities(coded.posterior, coded.group, coded.own)
-        chances[coded.group >= len(rule.groups)] = 1.0
         found = cls(coded, known, column[labels], chances, ranks=False, is_new=True)
         return found._with_unknown(len(rule.groups))
 
@@ -206,6 +210,10 @@ class Reasons:
                 its = f"kept: its posterior of {self._classes[1]} is"
                 texts += [f"{its} below {of}", f"{its} above {of}", *[f"{its} at {of}"] * 2]
             texts += [f"kept: tied by group {name}'s rule" if self._is_new else enough] * self.problem.n_classes
+        per_group = 3 * self.problem.n_classes
+        for a, why in self.problem.left_out.items():
+            out = f"kept: group {self._groups[a]} is left out of the gap ({why})"
+            texts[a * per_group : (a + 1) * per_group] = [out] * per_group
         return texts
 
     @property
@@ -225,7 +233,7 @@ def _chosen(values: NDArray[np.float64], codes: Codes) -> NDArray[np.float64]:
 
 def _is_sorted(problem: Problem) -> bool:
     """Return whether labels come from sorting two groups, not from a program with approximate multipliers."""
-    return problem.n_classes == 2 and problem.n_groups == 2
+    return problem.n_classes == 2 and compared_groups(problem).size == 2
 
 
 class _Changes(NamedTuple):
@@ -249,9 +257,8 @@ def _changes(problem: Problem, rule: FairRule, labels: Codes, near: float) -> _C
     rows = tasks[chosen]
     kind = (problem.group[rows] * problem.n_classes + problem.own[rows]) * problem.n_classes + labels[rows]
     certainty = cost[chosen]
-    if (
-        problem.n_classes == 2 and problem.log_odds is not None and rows.size
-    ):  # posteriors that round to 1 differ in their log-odds
+    if problem.n_classes == 2 and problem.log_odds is not None:
+        # Posteriors that round to 1 differ in their log-odds.
         certainty = np.abs(problem.log_odds[rows])
     ordered = np.searchsorted(rows, problem.ordered(rows, rule.random_state, kind, certainty))
     starts, sizes = _runs(kind[ordered])

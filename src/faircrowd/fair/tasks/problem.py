@@ -1,7 +1,7 @@
 """Tasks in memory to be labelled fairly: their posteriors, groups and weights, as arrays."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from faircrowd.exact.hashing import task_keys
 from faircrowd.fair.objective import Gain, make_gain
-from faircrowd.fair.tasks.population import Tasks
+from faircrowd.fair.tasks.population import Tasks, compared_codes
 from faircrowd.fair.tasks.tally import Tally, add_expected, add_labels, weigh_expected, weigh_labels
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.style import Style
@@ -39,6 +39,10 @@ class Problem:
         Two classes: orders posteriors that round to 0 or 1.
     evidence : ndarray, shape (n_tasks,), or None
         Number of votes; orders tasks of equal posterior.
+    left_out : mapping of int to str
+        From the groups that no constraint speaks of to the reason.
+    merged_groups : tuple
+        Small groups that became the last group.
     """
 
     tasks: Vocabulary
@@ -53,6 +57,43 @@ class Problem:
     evidence: NDArray[np.int64] | None = None
     ties: str = "first"
     as_array: bool = False
+    left_out: Mapping[int, str] = field(default_factory=dict)
+    merged_groups: tuple[Any, ...] = ()
+
+    def compared(self) -> "Problem":
+        """Return the tasks of the groups that a constraint speaks of."""
+        return self._compared_tasks if self.left_out else self
+
+    @cached_property
+    def _compared_tasks(self) -> "Problem":
+        place, rows = self._compared
+        return replace(
+            self,
+            tasks=self.tasks.take(rows),
+            groups=self.groups.take(np.flatnonzero(place >= 0)),
+            posterior=self.posterior[rows],
+            group=place[self.group[rows]],
+            own=self.own[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            log_odds=None if self.log_odds is None else self.log_odds[rows],
+            evidence=None if self.evidence is None else self.evidence[rows],
+            left_out={},
+        )
+
+    def with_left_out(
+        self, rows: NDArray[Any], kernel: Callable[..., NDArray[Any]], *parameters: object
+    ) -> NDArray[Any]:
+        """Return one row per task from those of the compared tasks; a kernel makes those of the others."""
+        if not self.left_out:
+            return rows
+        found = self.emit(kernel, *parameters).astype(rows.dtype)  # a copy: own labels are not overwritten
+        found[self._compared[1]] = rows
+        return found
+
+    @cached_property
+    def _compared(self) -> tuple[Codes, NDArray[np.int64]]:
+        place = compared_codes(self.n_groups, self.left_out)
+        return place, np.flatnonzero(place[self.group] >= 0)
 
     @property
     def n_groups(self) -> int:

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.csv
 
-from faircrowd.errors import OptionError
+from faircrowd.errors import FileError, OptionError
 from faircrowd.votes.readers.quotes import check_quotes, watched_quotes
 from faircrowd.votes.readers.reader import Columns, Reader, Source, SparkFormat
 from faircrowd.votes.readers.shared import BLOCK_BYTES, MISSING, read_head
 
-__all__ = ["CSV", "TSV"]
+__all__ = ["CSV", "MAX_COLUMNS", "TSV"]
+
+MAX_COLUMNS = 10_000
+"""A file with more columns is refused."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +28,11 @@ class _Delimited:
     delimiter: str
 
     def header(self, source: Source) -> list[str]:
-        read_head(source.path)
+        parsing = self._parsing(source)
+        _check_width(source, read_head(source.path), parsing.delimiter)
         try:
             with source.open() as stream:
-                names = list(pa.csv.open_csv(stream, _blocked(threads=False), self._parsing(source)).schema.names)
+                names = list(pa.csv.open_csv(stream, _blocked(threads=False), parsing).schema.names)
         except pa.ArrowInvalid:
             self.check(source)
             raise
@@ -65,6 +69,16 @@ class _Delimited:
 
     def _parsing(self, source: Source) -> "pa.csv.ParseOptions":
         return pa.csv.ParseOptions(delimiter=self._delimiter_of(source), newlines_in_values=True)
+
+
+def _check_width(source: Source, head: bytes, delimiter: str) -> None:
+    """Raise if the first line has more columns than a table of votes or tasks has: to parse them takes very long."""
+    columns = head.lstrip(b"\r\n").split(b"\n", 1)[0].count(delimiter.encode()) + 1
+    if columns > MAX_COLUMNS:
+        raise FileError(
+            f"{source.path}: the first line has {columns:,} columns, and at most {MAX_COLUMNS:,} are read. Give one "
+            f"row per vote or task; if the columns are not separated by {delimiter!r}, give delimiter=..."
+        )
 
 
 def _blocked(*, threads: bool) -> "pa.csv.ReadOptions":
