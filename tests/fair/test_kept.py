@@ -13,7 +13,7 @@ from faircrowd.errors import InputError
 from faircrowd.exact.hashing import task_keys, uniforms
 from faircrowd.fair import FairResult
 from faircrowd.fair.frontier import sweep
-from faircrowd.fair.margin import margin_for
+from faircrowd.fair.promise.margin import margin_for
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.votes import Vocabulary
 from kept import assert_kept

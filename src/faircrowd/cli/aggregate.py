@@ -48,9 +48,16 @@ def aggregate(
         typer.Option(
             parser=arg.number,
             metavar="NUMBER",
-            help="Tighten epsilon so that new tasks keep it too, with this probability.",
+            help="Promise that new tasks labelled by the rule keep epsilon too, with this probability.",
         ),
     ] = None,
+    promise: Annotated[
+        str,
+        typer.Option(
+            help="Too few tasks for --confidence: required stops with an error; best-effort keeps epsilon on these "
+            "tasks, without a promise."
+        ),
+    ] = "required",
     random_state: arg.RandomState = 0,
     report: arg.Report = True,
     charts: arg.Charts = None,
@@ -63,10 +70,10 @@ def aggregate(
     """Merge the votes in a file into one label per task; with --epsilon, into fair labels."""
     from faircrowd.runs.write import CHECKPOINT, RUN_FILES, SPARK_LABELS, check_out
 
-    if epsilon is None and (strict or confidence is not None):
+    if epsilon is None and (strict or confidence is not None or promise != "required"):
         raise OptionError(
-            "strict and confidence go with epsilon; give it, or leave them out.",
-            parameter=("strict", "confidence", "epsilon"),
+            "strict, confidence and promise go with epsilon; give it, or leave them out.",
+            parameter=("strict", "confidence", "promise", "epsilon"),
         )
     local = {"truth": truth, "charts": charts, "resume": resume, "memory_limit": memory_limit}
     if engine == "spark" and (given := [name for name, value in local.items() if value]):
@@ -85,7 +92,8 @@ def aggregate(
         on_missing=on_missing,
         calibrate=calibrate,
     )
-    fair = FairOptions(1.0 if epsilon is None else epsilon, objective, decision, strict, random_state, confidence)
+    gap = 1.0 if epsilon is None else epsilon
+    fair = FairOptions(gap, objective, decision, strict, random_state, confidence, promise)
     fair.check()
     options = RunOptions(
         read,

@@ -68,6 +68,7 @@ class FairCrowd(Parameters):
     random_state : int
     strict : bool
     confidence : float, optional
+    promise : {"required", "best-effort"}
         As in :func:`faircrowd.make_fair`.
 
     Attributes
@@ -77,6 +78,7 @@ class FairCrowd(Parameters):
     probas_
         The aggregator's posterior.
     rule_ : FairRule
+        For new tasks.
     certificate_ : Certificate
     frontier_ : Frontier
         Every epsilon at once.
@@ -112,6 +114,7 @@ class FairCrowd(Parameters):
     random_state: int = 0
     strict: bool = False
     confidence: float | None = None
+    promise: str = "required"
 
     _result: FairResult | None = field(default=None, init=False, repr=False)
     _inputs: FitInputs | None = field(default=None, init=False, repr=False)
@@ -245,7 +248,7 @@ class FairCrowd(Parameters):
             return None
         if self._estimates is None:
             # With `confidence`, the certificate has the tightened epsilon.
-            asked = {**self._asked, "epsilon": result.certificate.epsilon, "confidence": None}
+            asked = {**self._asked, "epsilon": result.certificate.epsilon, "confidence": None, "promise": "required"}
             self._estimates = estimates_of(model, result.solved.labels, asked)
         return self._estimates
 

@@ -2,30 +2,29 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 from numpy.typing import ArrayLike, NDArray
 
-from faircrowd._checks import check_choice, check_count, check_number, warn
-from faircrowd.errors import DataWarning, OptionError
+from faircrowd._checks import check_choice, check_count, check_number
+from faircrowd.errors import OptionError
 from faircrowd.fair.certificate import Certificate, certify
-from faircrowd.fair.constraint import make_constraint, prices_of
+from faircrowd.fair.constraint import make_constraint
 from faircrowd.fair.frontier import Frontier, trace_frontier
-from faircrowd.fair.objective import make_gain
-from faircrowd.fair.rule import FairRule
+from faircrowd.fair.objective import Gain, make_gain
+from faircrowd.fair.rule import FairRule, rule_of
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.read_posterior import read_posterior
-from faircrowd.fair.tasks.tally import Tally
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from faircrowd._types import ByTask, FrameLike, ValuesLike
-    from faircrowd.fair.margin import Margin
+    from faircrowd.fair.promise.statement import Promise
     from faircrowd.fair.tasks.problem import Problem
     from faircrowd.votes.vocabulary import Codes
 
@@ -51,9 +50,11 @@ class FairResult(Generic[Tasks, ResultRows]):
     probabilities
         The probability of each label under the best randomized rule.
     rule : FairRule
-        For new tasks.
+        For new tasks. With ``confidence`` it is the rule that the promise is about.
+    rule_of_labels : FairRule
+        The rule that the labels of these tasks follow; ``rule`` itself, unless a promise is about another one.
     certificate : Certificate
-    margin : Margin or None
+    promise : Promise or None
         With ``confidence``: what is promised about all tasks like these, and on what grounds.
     frontier : Frontier
         Every epsilon at once (computed when first used).
@@ -62,8 +63,9 @@ class FairResult(Generic[Tasks, ResultRows]):
     problem: Tasks
     solved: Solution[ResultRows]
     rule: FairRule
+    rule_of_labels: FairRule
     certificate: Certificate
-    margin: "Margin | None"
+    promise: "Promise | None"
     _trace: "Callable[[Codes | None], Frontier]"
 
     @cached_property
@@ -106,6 +108,7 @@ def make_fair(
     evidence: "ValuesLike | None" = None,
     ties: str = "first",
     confidence: float | None = None,
+    promise: str = "required",
 ) -> FairResult:
     """Turn any aggregator's posterior into the best labels whose gap between groups is at most epsilon.
 
@@ -136,9 +139,13 @@ def make_fair(
     ties : {"first", "last"}
         The class of the aggregator's own label where its posterior is tied.
     confidence : float, optional
-        Tighten epsilon, so that the gap of the rule on all tasks like these (not only on these) is within epsilon
-        with this probability; :class:`faircrowd.fair.Margin` holds the inequality. If there are too few tasks to
-        promise it, there is a warning, and the gap is made as small as possible.
+        Promise that the gap of the rule on all tasks like these, not only on these, is within epsilon, with this
+        probability; :class:`faircrowd.fair.Promise` says what exactly is promised. The rule is then made from some of
+        the tasks and the others, held out from that; the labels of these tasks are the best ones at the tighter
+        epsilon for which the promise holds.
+    promise : {"required", "best-effort"}
+        What to do if there are too few tasks to promise it: raise an error that says how many would do, or warn and
+        keep epsilon on these tasks alone, without a promise.
 
     Returns
     -------
@@ -170,6 +177,7 @@ def make_fair(
         random_state=random_state,
         strict=strict,
         confidence=confidence,
+        promise=promise,
     )
 
 
@@ -183,6 +191,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    promise: str = "required",
     constraint: str = "parity",
 ) -> FairResult: ...
 
@@ -197,6 +206,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    promise: str = "required",
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]: ...
 
@@ -210,6 +220,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    promise: str = "required",
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]:
     """Find the fair labels of tasks in memory or in Spark, with their rule, certificate and frontier.
@@ -221,13 +232,13 @@ def solve_problem(
     check_choice("decision", decision, ("deterministic", "randomized"))
     random_state = check_count("random_state", random_state)
     gain = make_gain(objective, problem.n_classes)
-    margin = None if confidence is None else _margin(problem, epsilon, confidence)
-    epsilon = epsilon if margin is None else margin.tightened
+    found, promised_rule = _promise(problem, gain, epsilon, confidence, random_state, constraint, promise)
+    epsilon = epsilon if found is None else found.tightened
     start = time.perf_counter()
     solved = solve(problem, gain, make_constraint(constraint, epsilon), decision, random_state, strict)
     seconds = time.perf_counter() - start
     tally = problem.tally(solved.labels, solved.gain)
-    rule = _rule(problem, solved, tally, epsilon, random_state)
+    rule = rule_of(problem, solved, tally.mass.sum(axis=(1, 2)), epsilon, random_state)
     certificate = certify(
         problem.classes,
         problem.groups,
@@ -242,39 +253,33 @@ def solve_problem(
         decision=decision,
         solver=solved.solver,
         seconds=seconds,
-        promise=None if margin is None else asdict(margin),
+        promise=None if found is None else asdict(found),
     )
 
     def frontier(truth: "Codes | None") -> Frontier:
         return trace_frontier(problem, gain, random_state, constraint, truth)
 
-    return FairResult(problem, solved, rule, certificate, margin, frontier)
+    return FairResult(problem, solved, promised_rule or rule, rule, certificate, found, frontier)
 
 
-def _margin(problem: Population, epsilon: float, confidence: float) -> "Margin":
-    from faircrowd.fair.margin import margin_for
+def _promise(
+    problem: Population,
+    gain: Gain,
+    epsilon: float,
+    confidence: float | None,
+    random_state: int,
+    constraint: str,
+    promise: str,
+) -> "tuple[Promise | None, FairRule | None]":
+    """Return the promise that was asked for, if any, and the rule that it is about if that is one of its own."""
+    if confidence is None:
+        if promise != "required":
+            raise OptionError("promise goes with confidence; give it, or leave promise out.", parameter="promise")
+        return None, None
+    from faircrowd.fair.promise.find import find_promise
 
-    if problem.weights is not None:
-        raise OptionError("confidence is for tasks of equal weight; leave sample_weight out.")
-    found = margin_for(problem.sizes, problem.n_classes, epsilon, confidence)
-    if not found.enough:
-        warn(f"{str(found).capitalize()}.", DataWarning)
-    return found
-
-
-def _rule(problem: Population, solved: Solution[Rows], tally: Tally, epsilon: float, random_state: int) -> FairRule:
-    mass = tally.mass.sum(axis=(1, 2))
-    return FairRule(
-        classes=tuple(problem.classes.to_list()),
-        groups=tuple(problem.groups.to_list()),
-        prices=prices_of(solved.multipliers, mass),
-        gain_matrix=solved.gain.matrix,
-        gain_offset=solved.gain.offset,
-        shares=mass / mass.sum(),
-        epsilon=epsilon,
-        random_state=random_state,
-        ties=solved.ties,
-    )
+    found, rule = find_promise(problem, gain, epsilon, confidence, random_state, constraint=constraint, promise=promise)
+    return found if rule is None else replace(found, rule=_in_words(rule)), rule
 
 
 def _in_words(rule: FairRule) -> str:

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
-from faircrowd.fair.solution import TieWeights
+from faircrowd.fair.constraint import prices_of
+from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.sql import case_expression
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem
@@ -25,7 +26,7 @@ from faircrowd.votes.vocabulary import Codes, value_name
 if TYPE_CHECKING:
     from faircrowd._types import ByTask, FrameLike
 
-__all__ = ["FairRule", "thresholds_of"]
+__all__ = ["FairRule", "rule_of", "thresholds_of"]
 
 _SCHEMA = 1
 _KEYS = {
@@ -312,6 +313,27 @@ def _labels(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> Codes
     chances[:, column] = _probabilities(tasks, rule, column, places)
     drawn = draw(chances, lambda rows: tasks.hashes(rows, rule.random_state))
     return np.asarray(np.argsort(column).astype(np.int32)[drawn])
+
+
+def rule_of(
+    problem: Population[Rows],
+    solved: Solution[Rows],
+    mass: NDArray[np.float64] | NDArray[np.int64],
+    epsilon: float,
+    random_state: int,
+) -> FairRule:
+    """Return the rule of a solution; ``mass`` is the weight of each group."""
+    return FairRule(
+        classes=tuple(problem.classes.to_list()),
+        groups=tuple(problem.groups.to_list()),
+        prices=prices_of(solved.multipliers, np.asarray(mass, dtype=np.float64)),
+        gain_matrix=solved.gain.matrix,
+        gain_offset=solved.gain.offset,
+        shares=np.asarray(mass / mass.sum()),
+        epsilon=epsilon,
+        random_state=random_state,
+        ties=solved.ties,
+    )
 
 
 def thresholds_of(

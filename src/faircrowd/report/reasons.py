@@ -38,16 +38,18 @@ class Reasons:
         self._near = _ROUNDING if _is_sorted(result) else _NEAR
         self._drawn = result.certificate.decision == "randomized"
         self._ranks = None if self._drawn else _ranks(result)
-        self._texts = pa.array(_price_texts(result) if result.rule.thresholds is None else _threshold_texts(result))
+        self._texts = pa.array(
+            _price_texts(result) if result.rule_of_labels.thresholds is None else _threshold_texts(result)
+        )
 
     def columns(self, rows: slice) -> dict[str, Any]:
         """Return the threshold of the group (two classes) and the reason for the label of some tasks."""
-        group, thresholds = self.result.problem.group[rows], self.result.rule.thresholds
+        group, thresholds = self.result.problem.group[rows], self.result.rule_of_labels.thresholds
         return {**({} if thresholds is None else {"threshold": thresholds[group]}), "why": self._why(rows)}
 
     def _why(self, rows: slice) -> Any:
         """Return the reason for each label: above or below a threshold, the rank in a tie, or the random draw."""
-        problem, rule, labels = self.result.problem, self.result.rule, self.result.solved.labels[rows]
+        problem, rule, labels = self.result.problem, self.result.rule_of_labels, self.result.solved.labels[rows]
         group, changed = problem.group[rows], labels != problem.own[rows]
         scores = rule.scores(problem.posterior[rows], group)
         first, second = (-np.partition(-scores, 1, axis=1)[:, :2]).T
@@ -89,7 +91,7 @@ def _is_sorted(result: FairResult) -> bool:
 
 def _threshold_texts(result: FairResult) -> list[str]:
     """Two classes: return the texts that many tasks share."""
-    problem, thresholds, texts = result.problem, result.rule.thresholds, []
+    problem, thresholds, texts = result.problem, result.rule_of_labels.thresholds, []
     assert thresholds is not None  # noqa: S101 - there are two classes
     zero, one = problem.classes.names
     for name, threshold in zip(problem.groups.names, thresholds, strict=True):

@@ -19,7 +19,7 @@ from faircrowd.engines import LocalEngine
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import gap_of, within
 from faircrowd.fair.known_labels import GoldEstimates
-from faircrowd.fair.margin import Margin
+from faircrowd.fair.promise.statement import Promise
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy, share_right, truth_facts, warning
 from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
 from faircrowd.votes import VoteTable
@@ -348,7 +348,7 @@ def fair_lines(
         else:
             lines.append(("note", f"rounding to whole tasks exceeds {over}; strict=True keeps epsilon exactly"))
     if c.promise is not None:
-        lines.append(("promise", str(Margin(**c.promise))))
+        lines.append(("promise", str(Promise(**c.promise))))
     kind = "deterministic or randomized" if c.decision == "randomized" else "deterministic"
     found = (
         f"no {kind} labels are better under this posterior"
@@ -361,8 +361,14 @@ def fair_lines(
         rest = sum(row["tasks"] for row in c.changes[_MAX_SHOWN_CHANGES:])
         more = [f"{rest:,} in {len(moved) - _MAX_SHOWN_CHANGES} other ways (see labels.csv)"] if rest else []
         lines.append(("changed", "; ".join([*moved[:_MAX_SHOWN_CHANGES], *more])))
-    lines.append(("rule", " | ".join(line.strip() for line in c.thresholds.splitlines())))
+    lines.append(("rule", _one_line(c.thresholds)))
+    if c.promise is not None and c.promise["rule"]:
+        lines.append(("new tasks", _one_line(c.promise["rule"])))
     return lines
+
+
+def _one_line(rule: str) -> str:
+    return " | ".join(line.strip() for line in rule.splitlines())
 
 
 def group_facts(counts: NDArray[Any], groups: list[str], names: list[str]) -> dict[str, Any]:

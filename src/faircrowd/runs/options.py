@@ -19,6 +19,7 @@ __all__ = ["AuditOptions", "EngineOptions", "FairOptions", "ModelOptions", "Read
 
 ENGINES = ("auto", "memory", "stream", "spark")
 DECISIONS = ("deterministic", "randomized")
+PROMISES = ("required", "best-effort")
 NONE = "none"
 """How the command line says None."""
 CALIBRATED = "calibrated"
@@ -145,6 +146,7 @@ class FairOptions:
     strict: bool = False
     random_state: int = 0
     confidence: float | None = None
+    promise: str = "required"
 
     def check(self) -> None:
         """Raise if an option is outside its range."""
@@ -152,6 +154,11 @@ class FairOptions:
         if isinstance(self.objective, str):
             check_choice("objective", self.objective, ("accuracy", "f1"))
         check_choice("decision", self.decision, DECISIONS)
+        check_choice("promise", self.promise, PROMISES)
+        if self.confidence is not None:
+            check_confidence("confidence", self.confidence)
+        elif self.promise != "required":
+            raise OptionError("promise goes with confidence; give it, or leave promise out.", parameter="promise")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain values, ready for JSON."""

@@ -82,11 +82,15 @@ def _make(facts: ChartFacts) -> Specification:
         for b in range(first, _BINS):
             bounds = {"low": b / _BINS, "high": (b + 1) / _BINS}
             rows.append({"group": name, **bounds, "share": float(counts[b] / max(counts.sum(), 1))})
-    return posterior_chart(rows, threshold_lines(facts.result.rule.thresholds, names), what=what)
+    return posterior_chart(rows, threshold_lines(facts.result.rule_of_labels.thresholds, names), what=what)
 
 
 def _caption(facts: ChartFacts) -> str:
-    lines = "; the vertical lines are the thresholds of the groups" if facts.result.rule.thresholds is not None else ""
+    lines = (
+        "; the vertical lines are the thresholds of the groups"
+        if facts.result.rule_of_labels.thresholds is not None
+        else ""
+    )
     return f"Distribution of the posterior by group: bars are thicker where more tasks are{lines}."
 
 
