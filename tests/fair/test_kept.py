@@ -108,7 +108,7 @@ def test_options(name: str) -> None:
     shape, options = OPTIONS[name]
     posterior, group = tasks(*shape)
     result = fc.make_fair(posterior, group, **{"epsilon": 0.04, **options})
-    assert_kept(KEPT, name, {**told(result, one_labelling=shape[:2] == (2, 2)), "margin": result.margin})
+    assert_kept(KEPT, name, {**told(result, one_labelling=shape[:2] == (2, 2)), "margin": result.promise})
     result.certificate.verify(posterior, group, result.labels, sample_weight=options.get("sample_weight"))
 
 

@@ -31,6 +31,7 @@ from itertools import permutations
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import ndtr
 
 __all__ = ["gap_is_below", "ordered_differences", "p_value_below", "upper_limit"]
@@ -78,7 +79,7 @@ def p_value_below(x: int, m: int, y: int, n: int, delta: float) -> float:
 def upper_limit(x: int, m: int, y: int, n: int, error: float) -> float:
     """Return a limit that the difference of two rates exceeds with a probability of at most ``error``.
 
-    It is the smallest difference that the test rejects at this level, found by bisection and rounded up.
+    It is the smallest difference that the test rejects at this level, to six digits and rounded up.
 
     Examples
     --------
@@ -96,10 +97,10 @@ def upper_limit(x: int, m: int, y: int, n: int, error: float) -> float:
             high = low + step
             break
         low, step = low + step, 2 * step
-    while high - low > _LIMIT_PRECISION:
-        middle = (low + high) / 2
-        low, high = (low, middle) if p_value_below(x, m, y, n, middle) <= error else (middle, high)
-    return high
+    found = brentq(lambda delta: p_value_below(x, m, y, n, delta) - error, low, high, xtol=_LIMIT_PRECISION / 2)
+    while p_value_below(x, m, y, n, found) > error:
+        found = min(found + _LIMIT_PRECISION / 2, 1.0)
+    return float(found)
 
 
 def gap_is_below(counts: NDArray[np.int64], epsilon: float, error: float) -> bool:

@@ -57,15 +57,12 @@ def split(problem: Problem, share: float, random_state: int) -> Halves | None:
 
 
 def _part(problem: Problem, rows: NDArray[np.int64]) -> Problem:
-    def of(values: NDArray[np.float64] | NDArray[np.int64] | None) -> NDArray[np.float64] | NDArray[np.int64] | None:
-        return None if values is None else values[rows]
-
     return replace(
         problem,
         tasks=problem.tasks.take(rows),
         posterior=problem.posterior[rows],
         group=problem.group[rows],
         own=problem.own[rows],
-        log_odds=of(problem.log_odds),
-        evidence=of(problem.evidence),
+        log_odds=None if problem.log_odds is None else problem.log_odds[rows],
+        evidence=None if problem.evidence is None else problem.evidence[rows],
     )

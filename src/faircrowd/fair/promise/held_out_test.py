@@ -46,7 +46,9 @@ def promise_by_test(
     parts = split(problem, LEARNED, random_state)
     best: FairRule | None = None
     tightened, rates = 0.0, np.full((problem.n_groups, problem.n_classes), 0.5)
-    for step in range(_STEPS) if parts is not None else ():
+    for step in range(_STEPS):
+        if parts is None:
+            break
         asked = epsilon * step / _STEPS
         solved = solve(parts.learned, gain, DemographicParity(asked), "randomized", random_state)
         rule = rule_of(parts.learned, solved, parts.learned.sizes, epsilon, random_state)

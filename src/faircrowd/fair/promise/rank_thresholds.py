@@ -43,7 +43,7 @@ LEARNED = 0.2
 """The share of the tasks that rates are learned from; the others determine thresholds."""
 
 _STEPS = 64
-_NODES = 400
+_NODES = 200
 _MOST_TASKS_NEEDED = 10**9
 
 
@@ -126,7 +126,7 @@ def chance_within(ranks: NDArray[np.int64], sizes: NDArray[np.int64], epsilon: f
         return float(np.prod(betainc(k, rest, epsilon) if nothing.any() else betainc(rest, k, epsilon)))
     total = 0.0
     for a in range(k.size):
-        x, weight = _nodes(k[a], rest[a])
+        x, weight = _nodes(k[a], rest[a], 1.0 - epsilon)
         above = np.minimum(x + epsilon, 1.0)
         others = np.delete(np.arange(k.size), a)[:, None]
         inside = betainc(k[others], rest[others], above) - betainc(k[others], rest[others], x)
@@ -134,15 +134,24 @@ def chance_within(ranks: NDArray[np.int64], sizes: NDArray[np.int64], epsilon: f
     return min(total, 1.0)
 
 
-def _nodes(k: float, rest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return points and weights of an integral over a Beta distribution: Gauss-Legendre in the angle of its rate."""
+def _nodes(k: float, rest: float, kink: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return points and weights of an integral over a Beta distribution: Gauss-Legendre in the angle of its rate.
+
+    Below and above the kink, a rate where the integrand has one, there are points of their own.
+    """
     centre, reach = math.asin(math.sqrt(k / (k + rest))), 6.5 / math.sqrt(k + rest)
     low, high = max(centre - reach, 0.0), min(centre + reach, math.pi / 2)
-    at, weight = _legendre()
-    angle = (low + high) / 2 + (high - low) / 2 * at
+    middle = min(max(math.asin(math.sqrt(kink)), low), high)
+    at, unit = _legendre()
+    pieces = [
+        ((start + end) / 2 + (end - start) / 2 * at, (end - start) * unit)
+        for start, end in ((low, middle), (middle, high))
+        if end > start
+    ]
+    angle, weight = (np.concatenate(part) for part in zip(*pieces, strict=True))
     x = np.sin(angle) ** 2
     log_density = (2 * k - 1) * np.log(np.sin(angle)) + (2 * rest - 1) * np.log(np.cos(angle)) - betaln(k, rest)
-    return x, np.asarray((high - low) * weight * np.exp(log_density))
+    return x, np.asarray(weight * np.exp(log_density))
 
 
 @cache
