@@ -113,7 +113,7 @@ def check_labels(labels: ByTask, sensitive_features: ByTask, *, epsilon: float, 
     >>> check_labels(labels, groups, epsilon=0.1).status
     'pass'
     >>> print(check_labels(labels, groups, epsilon=0.02).reason)
-    the gap may be anywhere from 0.0000 to 0.0467 (95% confidence in each end), and epsilon 0.02 lies between; about \
+    the gap may be anywhere from 0.0000 to 0.0471 (95% confidence in each end), and epsilon 0.02 lies between; about \
 14,000 tasks in each group would be enough, if the rates stay as they are
     """
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
