@@ -15,7 +15,7 @@ from faircrowd import read_votes
 from faircrowd.audit.bootstrap import bootstrap_gap
 from faircrowd.audit.intervals import gap_interval
 
-KINDS = [(1000, n_workers, each) for each in (1, 3) for n_workers in (5, 8, 20, 50)]
+KINDS = [(1000, n_workers, each) for each in (1, 3) for n_workers in (5, 10, 20, 50)]
 
 
 def draw(
@@ -62,10 +62,8 @@ def main() -> None:
             found.append(got.low <= true <= got.high)
             alone.append(closed.low <= true <= closed.high)
             reach.append(got.high - got.gap)
-        print(
-            f"| {n_tasks} | {n_workers} | {each} | {np.mean(found):.3f} | {np.mean(reach):.3f} | {np.mean(alone):.3f} |",
-            flush=True,
-        )
+        means = " | ".join(f"{np.mean(values):.3f}" for values in (found, reach, alone))
+        print(f"| {n_tasks} | {n_workers} | {each} | {means} |", flush=True)
 
 
 if __name__ == "__main__":

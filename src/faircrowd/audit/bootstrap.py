@@ -23,6 +23,11 @@ a gap cannot be further from the true gap than the largest error of a difference
 before they are compared. No bootstrap of two crossed factors is exact; this one is too wide rather than too narrow
 (Owen).
 
+**Few workers.** A spread that is estimated from w workers is itself uncertain. The errors that are due to workers, the
+deviations of a replicate's masses from their mean, are therefore multiplied by the ratio of the quantiles of Student's
+distribution with w - 1 degrees of freedom and of the normal distribution; the errors of drawing tasks are not.
+`benchmarks/bootstrap.py` prints the coverage.
+
 References
 ----------
 A. B. Owen, The pigeonhole bootstrap, Annals of Applied Statistics 1 (2007), 386-411; A. B. Owen and D. Eckles,
@@ -109,7 +114,7 @@ def _few_workers(votes_per_worker: NDArray[np.int64], confidence: float) -> floa
     given = votes_per_worker.astype(np.float64)
     w = max(float(given.sum() ** 2 / (given**2).sum()), 2.0)  # as many workers with equally many votes
     tail = 0.5 + confidence / 2
-    return float(np.sqrt((w + 1) / (w - 1)) * stdtrit(w - 1, tail) / ndtri(tail))
+    return float(stdtrit(w - 1, tail) / ndtri(tail))
 
 
 def _interval(
