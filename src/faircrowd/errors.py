@@ -12,6 +12,7 @@
 
     FaircrowdWarning (UserWarning)
     ├── DataWarning                      rows were set aside; how many and why
+    │   ├── DrasticChangeWarning             labels were made fair at the price of their use
     │   └── LeftoverWarning                  files that a killed run left were removed
     └── ConvergenceWarning               the rounds ran out before the model converged
 
@@ -24,6 +25,7 @@ from collections.abc import Sequence
 __all__ = [
     "ConvergenceWarning",
     "DataWarning",
+    "DrasticChangeWarning",
     "FaircrowdError",
     "FaircrowdWarning",
     "FileError",
@@ -89,6 +91,10 @@ class FaircrowdWarning(UserWarning):
 
 class DataWarning(FaircrowdWarning):
     """Rows of the input were set aside, or used in a way worth knowing."""
+
+
+class DrasticChangeWarning(DataWarning):
+    """Labels were made fair by changing a large part of them, by giving up a class, or by one label for nearly all."""
 
 
 class LeftoverWarning(DataWarning):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from faircrowd import simulate_crowd
 from faircrowd.audit.gate import check_labels
 
 Run = Callable[..., tuple[int, str, str]]
@@ -45,9 +46,11 @@ def test_exit_codes(rates: tuple[float, float], code: int, word: str, tmp_path: 
     series = pd.read_csv(labels, index_col="task")["label"]
     groups = pd.read_csv(tasks, index_col="task")["group"]
     expected = check_labels(series, groups, epsilon=0.1, confidence=0.9).to_dict()
+    expected["reason"] = expected["reason"].replace("these_tasks=True", "--these-tasks")
     assert {name: said[name] for name in expected} == expected
     assert said["notes"] == []
-    assert said["options"] == {"labels": str(labels), "tasks": str(tasks), "group": ["group"]}
+    policy = {"partial": False, "min_group": 10, "small_groups": "leave-out", "on_missing_group": "error"}
+    assert said["options"] == {"labels": str(labels), "tasks": str(tasks), "group": ["group"], **policy}
 
 
 def test_the_process_exits_with_the_code(tmp_path: Path, spawn: Spawn) -> None:
@@ -110,12 +113,91 @@ def test_what_aggregate_and_aggregators_write_can_be_checked(tmp_path: Path, fai
     assert faircrowd("check", tmp_path / "mine.csv", *run)[0] in (0, 1, 3)
 
 
-def test_tasks_without_a_label_are_counted(tmp_path: Path, faircrowd: Run) -> None:
+def test_tasks_without_a_label_are_an_error_unless_they_are_allowed(tmp_path: Path, faircrowd: Run) -> None:
     labels, tasks = write(tmp_path, 0.5, 0.75)
     pd.read_csv(labels).iloc[:990].to_csv(labels, index=False)
-    code, out, _ = faircrowd("check", labels, "--tasks", tasks, "--group", "group", "--epsilon", "0.1")
-    assert code == 1
-    assert f"note     10 of 1,000 tasks in {tasks} have no label in {labels}" in out
+    given = ("check", labels, "--tasks", tasks, "--group", "group", "--epsilon", "0.1")
+    lacking = f"10 of 1,000 tasks in {tasks} have no label in {labels}: 990, 991, 992, 993, 994 and 5 more"
+    code, out, err = faircrowd(*given)
+    assert (code, out) == (2, "")
+    assert err == f"faircrowd: {lacking}; label them, or check the others alone with --partial.\n"
+    code, out, err = faircrowd(*given, "--partial")
+    assert (code, err) == (1, "")
+    assert f"note     {lacking}" in out
+
+
+def test_these_tasks_alone(tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write(tmp_path, 0.5, 0.58)
+    given = ("check", labels, "--tasks", tasks, "--group", "group", "--these-tasks", "--epsilon")
+    for epsilon, code, verdict in (
+        ("0.08", 0, "PASS: the gap of these tasks is 0.0800, within epsilon 0.08"),
+        (
+            "0.079",
+            0,
+            "PASS: the gap of these tasks is 0.0800, above epsilon 0.079 by less than one task of the smallest",
+        ),
+        ("0.078", 1, "FAIL: the gap of these tasks is 0.0800, above epsilon 0.078"),
+    ):
+        found, out, err = faircrowd(*given, epsilon)
+        assert (found, err) == (code, "")
+        assert f"verdict  {verdict}" in out
+        assert "limits" not in out
+
+
+def test_labels_of_aggregate_pass_at_their_own_epsilon(tmp_path: Path, faircrowd: Run) -> None:
+    """The flow of the README: aggregate with an epsilon, then check with the same."""
+    crowd = simulate_crowd(600, 30, random_state=0)
+    crowd.votes.to_csv(tmp_path / "votes.csv", index=False)
+    group = crowd.sensitive_features.astype(str).mask(crowd.sensitive_features.index == 3, "alone")
+    group.rename("gender").to_csv(tmp_path / "tasks.csv")
+    inputs = ("--tasks", tmp_path / "tasks.csv", "--group", "gender", "--epsilon", "0.05")
+    code, out, err = faircrowd("aggregate", tmp_path / "votes.csv", *inputs, "--out", tmp_path / "run", "--no-report")
+    assert (code, err) == (0, "")
+    assert "group alone  1 task, " in out
+    check = ("check", tmp_path / "run" / "labels.csv", *inputs)
+    code, out, err = faircrowd(*check, "--these-tasks")
+    assert (code, err) == (0, "")
+    assert "1 task of group 'alone' left out of the gap: fewer than 10 tasks" in out
+    code, out, err = faircrowd(*check)
+    assert (code, err) == (3, "")
+    assert "These labels keep it themselves (--these-tasks); for all tasks like these, no epsilon is small" in out
+
+
+def test_the_epsilon_that_is_proposed_passes(tmp_path: Path, faircrowd: Run) -> None:
+    crowd = simulate_crowd(4000, 100, random_state=0)
+    crowd.votes.to_csv(tmp_path / "votes.csv", index=False)
+    crowd.sensitive_features.rename("gender").to_csv(tmp_path / "tasks.csv")
+    inputs = ("--tasks", tmp_path / "tasks.csv", "--group", "gender")
+    run = ("aggregate", tmp_path / "votes.csv", *inputs, "--out", tmp_path / "run", "--no-report", "--epsilon")
+    check = ("check", tmp_path / "run" / "labels.csv", *inputs, "--epsilon", "0.05", "--json")
+    assert faircrowd(*run, "0.05")[0] == 0
+    code, out, _ = faircrowd(*check)
+    assert code == 3
+    epsilon = json.loads(out)["make_with"]
+    assert f"make labels with epsilon {epsilon:g} or less" in json.loads(out)["reason"]
+    assert faircrowd(*run, f"{epsilon:g}")[0] == 0
+    assert faircrowd(*check)[0] == 0
+    assert faircrowd(*run, f"{epsilon + 0.005:g}")[0] == 0
+    assert faircrowd(*check)[0] == 3
+
+
+def test_ids_with_an_apostrophe_of_ours_are_found(tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write(tmp_path, 0.5, 0.5)
+    ids = {i: f"{'=+-@'[i % 4]}task {i}" for i in range(40)} | {40: "'quoted"}
+    for path in (labels, tasks):
+        frame = pd.read_csv(path)
+        frame["task"] = [ids.get(i, str(i)) for i in frame["task"]]
+        frame.to_csv(path, index=False)
+    given = ("check", labels, "--tasks", tasks, "--group", "group", "--epsilon", "0.1")
+    expected = faircrowd(*given)
+    frame = pd.read_csv(labels)
+    frame["task"] = ["'" + name if name[0] in "=+-@" else name for name in frame["task"].astype(str)]
+    frame.to_csv(labels, index=False)
+    code, out, err = faircrowd(*given)
+    assert (code, err) == (0, "")
+    note = f"40 task ids in {labels} begin with an apostrophe, which keeps spreadsheets from running them as formulas"
+    assert f"note     {note}" in out
+    assert [line for line in out.splitlines() if not line.startswith("note")] == expected[1].splitlines()
 
 
 def test_names_from_all_over_the_world(tmp_path: Path, faircrowd: Run) -> None:

@@ -185,7 +185,7 @@ def test_json_is_all_there_is(method: str, crowd: Path, tmp_path: Path, spawn: S
     assert done.stdout.count("\n") == 1
     written = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert {key: said[key] for key in written} == written
-    assert set(said) - set(written) == {"notes", "out"}
+    assert set(said) - set(written) == {"notes", "warnings", "out"}
     assert (said["tasks"], said["votes"], said["workers"], said["classes"]) == (150, 750, 12, 2)
     assert (said["gap"], said["accuracy"]) == (None, None)
     assert (said["rounds"] is None) == (method == "majority")

@@ -1,5 +1,7 @@
 """Fair labels against independent optima: HiGHS over all tasks, and every labelling of small problems."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from fair import optima
 from faircrowd import make_fair
+from faircrowd.errors import DataWarning
 from strategies import examples
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.25, 1 / 3, 0.5, 1.0)
@@ -47,10 +50,19 @@ def test_bound_and_randomized_rule_are_the_optimum(problem: tuple) -> None:
 def test_deterministic_labels_of_two_classes_and_groups_are_exact(problem: tuple) -> None:
     posterior, group, epsilon = problem
     fair = make_fair(posterior, group, epsilon=epsilon)
-    assert optima.gap(fair.labels, group, 2) <= epsilon + 1e-12
+    best, allowed = optima.best_allowed(posterior, group, epsilon, fair.certificate.bound)
+    assert optima.gap(fair.labels, group, 2) <= allowed + 1e-12
     assert fair.certificate.gap == pytest.approx(optima.gap(fair.labels, group, 2), abs=1e-15)
-    assert fair.certificate.value == pytest.approx(optima.best_deterministic(posterior, group, epsilon), abs=1e-12)
+    assert fair.certificate.gap_allowed == pytest.approx(min(allowed, 1.0), abs=1e-4)
+    assert bool(fair.certificate.why) == (allowed > epsilon)
+    assert fair.certificate.value == pytest.approx(best, abs=1e-12)
     assert fair.certificate.optimal
+    with warnings.catch_warnings():  # it may have a price
+        warnings.simplefilter("ignore", DataWarning)
+        strict = make_fair(posterior, group, epsilon=epsilon, strict=True)
+    assert strict.certificate.gap <= epsilon + 1e-12
+    assert strict.certificate.gap_allowed == epsilon
+    assert strict.certificate.value == pytest.approx(optima.best_deterministic(posterior, group, epsilon), abs=1e-12)
 
 
 @given(problems())
@@ -60,7 +72,8 @@ def test_deterministic_labels_keep_close_to_epsilon(problem: tuple) -> None:
     fair = make_fair(posterior, group, epsilon=epsilon)
     reached = optima.gap(fair.labels, group, posterior.shape[1])
     assert fair.certificate.gap == pytest.approx(reached, abs=1e-12)
-    assert reached < epsilon + 2 / np.bincount(group).min()
+    assert reached <= fair.certificate.gap_allowed + 1e-12
+    assert fair.certificate.gap_allowed < epsilon + 1 / np.bincount(group).min()
     if reached <= epsilon + 1e-9:
         assert fair.certificate.value <= fair.certificate.bound + 1e-9
         assert fair.certificate.optimality_gap >= -1e-9
@@ -73,8 +86,11 @@ def test_f1_is_the_best_there_is(problem: tuple) -> None:
     posterior, group, epsilon = problem
     assume(posterior[:, 1].sum() > 0)
     fair = make_fair(posterior, group, epsilon=epsilon, objective="f1")
-    assert fair.certificate.value == pytest.approx(optima.best_f1(posterior[:, 1], group, epsilon), abs=1e-9)
-    assert fair.certificate.bound >= fair.certificate.value - 1e-12
+    best, allowed = optima.best_allowed_f1(posterior[:, 1], group, epsilon, fair.certificate.bound)
+    assert fair.certificate.value == pytest.approx(best, abs=1e-9)
+    assert fair.certificate.gap_allowed == pytest.approx(min(allowed, 1.0), abs=1e-4)
+    if allowed == epsilon:
+        assert fair.certificate.bound >= fair.certificate.value - 1e-12
 
 
 @given(problems(), st.integers(0, 1000))
@@ -94,7 +110,7 @@ def test_weights(problem: tuple, seed: int) -> None:
     fair = make_fair(posterior, group, epsilon=epsilon, sample_weight=weights)
     optimum = optima.best_randomized(posterior, group, epsilon, weights)
     assert fair.certificate.bound == pytest.approx(optimum, abs=1e-8)
-    assert fair.certificate.gap <= epsilon + 1e-9
+    assert fair.certificate.gap <= fair.certificate.gap_allowed + 1e-9
 
 
 @given(problems(max_classes=2, max_groups=2))

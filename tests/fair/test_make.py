@@ -38,8 +38,7 @@ def test_names_of_groups_and_classes_do_not_matter() -> None:
 @pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.3])
 def test_many_classes_and_groups(epsilon: float) -> None:
     fair = make_fair(WIDE, FOUR, epsilon=epsilon)
-    assert fair.certificate.gap < epsilon + 2 / np.bincount(FOUR).min()
-    assert fair.certificate.gap <= max(epsilon, 0.01)
+    assert fair.certificate.gap <= fair.certificate.gap_allowed < epsilon + 1 / np.bincount(FOUR).min()
     assert abs(fair.certificate.optimality_gap) < 0.01
     fair.certificate.verify(WIDE, FOUR, fair.labels)
     assert fair.certificate.changed == (fair.labels != WIDE.argmax(axis=1)).sum()
@@ -146,7 +145,7 @@ def test_strangers_at_predict() -> None:
     assert labels[1] == WIDE[1].argmax()
     with pytest.raises(InputError, match="not the rule's"):
         rule.predict(WIDE[:, :2] / WIDE[:, :2].sum(axis=1, keepdims=True), FOUR)
-    for text in ("{}", "[]", "nonsense", rule.to_json().replace('"schema": 1', '"schema": 99')):
+    for text in ("{}", "[]", "nonsense", rule.to_json().replace('"schema": 2', '"schema": 99')):
         with pytest.raises(InputError):
             FairRule.from_json(text)
 

@@ -7,7 +7,6 @@ import pytest
 
 from fair import optima
 from faircrowd.errors import OptionError
-from faircrowd.exact.hashing import draw
 from faircrowd.fair import solve as solving
 from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.objective import f1_gain, make_gain
@@ -19,7 +18,6 @@ from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
-from faircrowd.fair.tasks.spark_problem import SparkProblem
 
 
 def some(n: int, n_classes: int, n_groups: int, seed: int = 0, votes: int | None = None, **given: Any) -> Problem:
@@ -99,8 +97,7 @@ def test_multipliers_and_ties_are_the_probabilities(shape: tuple[int, int], weig
         scores = problem.posterior - (found.multipliers / shares[:, None])[problem.group]
         best = scores >= scores.max(axis=1, keepdims=True) - 1e-10
         chances, sums = found.probabilities, {}
-        drawn = draw(chances, lambda rows: next(problem._pieces()).hashes(rows, 3))  # noqa: B023
-        np.testing.assert_array_equal(found.labels, drawn)
+        assert (chances[np.arange(30), found.labels] > 0).all()
         for i, marks in enumerate(best):
             members = tuple(np.flatnonzero(marks).tolist())
             if len(members) == 1:
@@ -230,26 +227,6 @@ def test_f1(decision: str, shape: tuple[int, int], weighted: bool) -> None:
     assert found.gain.name == "f1"
 
 
-def test_randomized_f1_needs_tasks_in_memory() -> None:
-    problem = some(10, 2, 2)
-
-    class Elsewhere:
-        expected_f1 = SparkProblem.expected_f1
-        in_memory = SparkProblem.in_memory
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(problem, name)
-
-    with pytest.raises(
-        OptionError, match=r"^objective='f1' with decision='randomized' is for tasks in memory; in Spark, use dec"
-    ):
-        solve(Elsewhere(), make_gain("f1", 2), DemographicParity(0.1), "randomized", 0)
-    found = solve(Elsewhere(), make_gain("f1", 2), DemographicParity(0.1), "deterministic", 0)
-    np.testing.assert_array_equal(
-        found.labels, solve(problem, make_gain("f1", 2), DemographicParity(0.1), "deterministic", 0).labels
-    )
-
-
 def test_strict() -> None:
     problem = some(7, 3, 2)
     gain = make_gain("accuracy", 3)
@@ -264,11 +241,8 @@ def test_strict() -> None:
     assert found.solver.endswith(", then integer program")
 
 
-def test_strict_is_refused_where_it_has_no_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strict_is_refused_where_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     gain = make_gain("accuracy", 3)
-    weighted = some(12, 3, 2, sample_weight=np.arange(12) + 1.0)
-    with pytest.raises(OptionError, match="strict=True counts tasks"):
-        solve(weighted, gain, DemographicParity(0.05), "deterministic", 0, strict=True)
     problem = some(60, 3, 2)
     plain = module.solve_many
     monkeypatch.setattr(module, "solve_many", lambda *given: plain(*given, max_gathered=30))
@@ -353,26 +327,6 @@ def test_from_one_task_on_there_is_one_rounding(case: str, monkeypatch: pytest.M
     wanted = round_counts(atoms, mass, relaxed, DemographicParity(epsilon))
     monkeypatch.setattr(module, "solve_relaxed", None)
     np.testing.assert_array_equal(module._rounded(atoms, mass, relaxed, DemographicParity(epsilon)), wanted)
-
-
-@pytest.mark.parametrize("lightest", [1.0, 1e-18])
-def test_weights_are_spread_over_the_tasks_of_an_atom(lightest: float) -> None:
-    """In their order, each at the middle of its own weight; the last may weigh next to nothing."""
-    weights = np.array([lightest, 2.0, 3.0, 1.5, 2.5, 4.0, 2.0, 1.0])
-    evidence = np.array([1, 5, 2, 7, 3, 0, 4, 6])
-    problem = read_posterior([[0.4, 0.35, 0.25]] * 8, [0] * 6 + [1] * 2, sample_weight=weights, evidence=evidence)
-    of_task = np.array([2, 2, 2, 2, 2, 0, 1, 1])
-    for split in ([0.25, 0.5, 0.25], [0.0, 0.3, 0.7], [0.5, 0.5, 0.0], [0.5, 0.4, 0.0999999]):
-        fractions = np.array([[0.0, 0.0, 1.0], [0.6, 0.4, 0.0], split])
-        found = module._split_by_weight(problem, of_task, fractions, 3)
-        wanted = np.full(8, 2)
-        for rows, chances in (([3, 1, 4, 2, 0], split), ([7, 6], fractions[1])):
-            reached, ends = 0.0, np.cumsum(chances)
-            for i in rows:
-                middle = (reached + weights[i] / 2) / weights[rows].sum()
-                wanted[i] = min(int((ends <= middle).sum()), 2)
-                reached += weights[i]
-        np.testing.assert_array_equal(found, wanted)
 
 
 def test_dinkelbach_ends_where_nothing_is_gained(monkeypatch: pytest.MonkeyPatch) -> None:

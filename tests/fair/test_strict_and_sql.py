@@ -11,6 +11,8 @@ from fair import optima
 from faircrowd import make_fair
 from strategies import examples
 
+pytestmark = pytest.mark.filterwarnings("ignore:strict=True keeps epsilon")
+
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.05, 0.1, 0.25, 0.5]), st.booleans())
 @settings(max_examples=examples(25))

@@ -5,8 +5,10 @@ that repeats it.
 
 Properties, for up to 8 classes, 6 groups and 5,000 tasks: the randomized solution keeps epsilon to 1e-9, reaches the
 optimum that HiGHS finds over all tasks (by a different program: pairs of groups, no atoms, no multipliers) to 1e-7, and
-its value is its bound. Deterministic labels keep epsilon (exactly for two classes and groups, otherwise to less than
-two tasks of the smallest group), and their value is at most the bound. The rule, applied to the same tasks, gives the
+its value is its bound; labels drawn from it are within one task of each expected rate. Deterministic labels keep the
+gap that their certificate allows (epsilon, or less than one task of the smallest group more; with weights, less than
+the largest part that a task has of its group more), lose no more than rounding explains if they are not to the letter,
+and their value is at most the bound where they are. The rule, applied to the same tasks, gives the
 probabilities of the solution where no classes are nearly tied, and keeps epsilon to less than two tasks of the smallest
 group.
 """
@@ -26,7 +28,20 @@ from scipy.sparse import csr_array, eye_array, kron, vstack
 from faircrowd import make_fair
 from faircrowd.fair.tolerances import tie_widths
 
-KINDS = ("plain", "close", "ends", "few votes", "tiny share", "attainable", "heavy", "one class", "equal")
+KINDS = (
+    "plain",
+    "close",
+    "ends",
+    "few votes",
+    "tiny share",
+    "attainable",
+    "heavy",
+    "one class",
+    "equal",
+    "tiny groups",
+    "no common factor",
+)
+PRIMES = (2, 3, 5, 7, 11, 13, 29, 53, 97, 211, 421, 599)
 GAP, VALUE = 1e-9, 1e-7
 
 
@@ -48,10 +63,18 @@ def instance(seed: int, kind: str) -> Instance:
     n_tasks = int(np.exp(rng.uniform(np.log(4 * n_groups), np.log(5000))))
     shares = rng.dirichlet(np.full(n_groups, 2.0))
     group = np.append(np.arange(n_groups), rng.choice(n_groups, n_tasks - n_groups, p=shares))
+    if kind == "tiny groups":  # of 1 to 5 tasks, beside a large one
+        sizes = np.append(rng.integers(1, 6, n_groups - 1), rng.integers(5, 600))
+        group = rng.permutation(np.repeat(np.arange(n_groups), sizes))
+    elif kind == "no common factor":
+        group = rng.permutation(np.repeat(np.arange(n_groups), rng.choice(PRIMES, n_groups, replace=False)))
+    n_tasks = group.size
     shape = rng.gamma(1.5, 1.0, (n_groups, n_classes)) + 0.05
     posterior = rng.gamma(shape[group] + 1e-3, 1.0) + 1e-12
     posterior /= posterior.sum(axis=1, keepdims=True)
     epsilon = float(rng.choice([0.0, 0.001, 0.01, 0.05, 0.2]))
+    if kind in ("tiny groups", "no common factor"):  # epsilon 0, or around what a task is of some group
+        epsilon = float(rng.choice([0.0, 1e-6, 1.0, 1.0 - 1e-9])) / int(rng.choice(np.bincount(group)))
     weights = None
     if kind == "close":  # within rounding of each other
         few = posterior[rng.integers(0, max(n_tasks // 50, 1), n_tasks)]
@@ -129,9 +152,20 @@ def violations(problem: Instance) -> list[str]:
         violated.append(f"randomized: value {value!r}, HiGHS finds {optimum!r}")
     deterministic = make_fair(posterior, group, epsilon=epsilon, sample_weight=weights)
     proof = deterministic.certificate
-    slack = 1e-12 if posterior.shape[1] == 2 == np.unique(group).size else 2 / np.bincount(group).min()
-    if weights is None and proof.gap > epsilon + slack:
-        violated.append(f"deterministic: gap {proof.gap!r} for epsilon {epsilon!r}")
+    sizes, n_classes = np.bincount(group), posterior.shape[1]
+    part = 1 / sizes.min() if weights is None else max(1 / sizes.min(), (mass / np.bincount(group, mass)[group]).max())
+    if proof.gap > proof.gap_allowed + GAP or proof.gap_allowed > epsilon + part:
+        violated.append(f"deterministic: gap {proof.gap!r}, allowed {proof.gap_allowed!r}, epsilon {epsilon!r}")
+    if weights is None and proof.value < proof.bound - (sizes.size * (n_classes - 1) + VALUE) / sizes.sum():
+        violated.append(f"deterministic: value {proof.value!r} is far below the bound {proof.bound!r}")
+    drawn = np.eye(n_classes)[randomized.labels]
+    if weights is None:
+        for a in range(sizes.size):
+            off = np.abs(drawn[group == a].sum(axis=0) - probabilities[group == a].sum(axis=0)).max()
+            if off >= 1 + 1e-5:
+                violated.append(f"draw: {off!r} tasks off in group {a}")
+    if randomized.certificate.gap > randomized.certificate.gap_allowed + GAP:
+        violated.append(f"draw: gap {randomized.certificate.gap!r} for {randomized.certificate.gap_allowed!r}")
     if proof.gap <= epsilon + 1e-12 and proof.value > proof.bound + VALUE:
         violated.append(f"deterministic: value {proof.value!r} above the bound {proof.bound!r}")
     for found, labels in ((randomized.certificate, randomized.labels), (proof, deterministic.labels)):

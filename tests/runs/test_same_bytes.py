@@ -204,7 +204,7 @@ def test_a_run_scores_a_truth_of_any_form(place: Path) -> None:
 
 def test_what_cannot_be_written(place: Path, tmp_path: Path) -> None:
     groups = np.arange(4) % 2
-    posterior = fc.FairCrowd(epsilon=0.5).fit([[0.5, 0.5]] * 4, sensitive_features=groups)
+    posterior = fc.FairCrowd(epsilon=0.5, min_group=1).fit([[0.5, 0.5]] * 4, sensitive_features=groups)
     with pytest.raises(fc.errors.InputError, match="Only a FairCrowd with one of faircrowd's aggregators"):
         posterior.write(tmp_path / "run")
     with pytest.raises(fc.errors.NotFittedError):

@@ -144,7 +144,7 @@ MANY = pd.DataFrame({"task": range(8), "worker": 1, "label": 1})
 @pytest.mark.parametrize(
     ("votes", "given", "message"),
     [
-        (VOTES, {1: "m"}, "2 of 3 tasks have no group: 2, 3; give each task a group, or leave its votes out"),
+        (VOTES, {1: "m"}, "2 of 3 tasks have no group: 2, 3; give each task a group, or leave these tasks out"),
         (VOTES, {}, "3 of 3 tasks have no group: 1, 2, 3;"),
         (VOTES, {"1": "m", 2: None, 3: float("nan")}, "2 of 3 tasks have no group: 2, 3;"),
         (VOTES, "hole", "1 of 3 tasks have no group: 2;"),

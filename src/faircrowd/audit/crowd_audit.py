@@ -1,11 +1,12 @@
 """The audit of a crowd: its workers, how their leanings add up, and how much ties and chance leave open."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from faircrowd._types import ColumnsLike
+from faircrowd._types import ByTask, FrameLike, TableLike
 from faircrowd.audit.agreement import Agreement, krippendorff_alpha
 from faircrowd.audit.bootstrap import bootstrap_gap
 from faircrowd.audit.intervals import GapInterval, gap_interval
@@ -15,10 +16,12 @@ from faircrowd.audit.majority.majority_gap import CrowdGap, crowd_gap
 from faircrowd.audit.majority.tie_range import TieRange, majority_ties
 from faircrowd.audit.strata import ConditionalGaps, conditional_gaps
 from faircrowd.audit.workers.worker_audit import WorkerAudit, audit_workers
-from faircrowd.audit.workers.worker_counts import groups_in, label_counts
+from faircrowd.audit.workers.worker_counts import check_labels_of, check_truth, groups_in, label_counts
 from faircrowd.fair.tasks.read_posterior import check_groups
-from faircrowd.votes import VoteTable
-from faircrowd.votes.vocabulary import Codes
+from faircrowd.votes import VoteTable, as_votes
+from faircrowd.votes.group_policy import check_comparable
+from faircrowd.votes.groups import has_ids, one_value_each
+from faircrowd.votes.vocabulary import as_objects
 
 __all__ = ["CrowdAudit", "audit_by_truth", "audit_crowd"]
 
@@ -37,7 +40,7 @@ class CrowdAudit:
     ties : TieRange
         The smallest and largest gap of the majority over all ways to break its ties.
     interval : GapInterval
-        For the labels' gap, if tasks are a random sample.
+        For the labels' gap between the groups that are not left out, if tasks are a random sample.
     bootstrap : GapInterval or None
         For the majority's gap, if tasks and workers are a random sample.
     added_up : CrowdGap or None
@@ -62,12 +65,13 @@ class CrowdAudit:
 
 
 def audit_crowd(
-    votes: VoteTable,
-    labels: Codes,
+    votes: TableLike | VoteTable,
+    labels: ByTask,
     *,
-    truth: Codes | None = None,
-    posterior: ArrayLike | None = None,
-    control: ColumnsLike | None = None,
+    sensitive_features: ByTask | None = None,
+    truth: ByTask | None = None,
+    posterior: FrameLike | ArrayLike | None = None,
+    control: ByTask | None = None,
     confidence: float = 0.95,
     replicates: int = 0,
     random_state: int = 0,
@@ -76,16 +80,20 @@ def audit_crowd(
 
     Parameters
     ----------
-    votes : VoteTable
-        With groups, at least two.
-    labels : ndarray of int32, shape (n_tasks,)
-        The class of each task.
-    truth : ndarray of int32, optional
-        The true class of each task, negative where it is not known.
-    posterior : ndarray, shape (n_tasks, n_classes), optional
+    votes : VoteTable, frame or path
+        Votes with at least two groups.
+    labels : Series, dict, frame or ndarray of int
+        The label of each task by its id, such as ``labels_``; or an array with the class code of each task, in the
+        order of ``votes.tasks``.
+    sensitive_features : optional
+        The group of each task, as in :func:`faircrowd.read_votes`, for votes that have none.
+    truth : like labels, optional
+        True labels; in an array of codes, they are negative where they are not known.
+    posterior : frame or array-like, shape (n_tasks, n_classes), optional
         Of a model: to compare workers on tasks of the same class where the truth is not known.
-    control : ndarray, shape (n_tasks,), optional
-        A feature that may explain a gap; the gap is also given within each of its values.
+    control : Series, dict, frame or ndarray, optional
+        A feature that may explain a gap, by the id of the task or, in an array, in the order of ``votes.tasks``; the
+        gap is also given within each of its values.
     confidence : float
         Of the intervals.
     replicates : int
@@ -101,8 +109,16 @@ def audit_crowd(
     >>> audit.ties.smallest <= audit.interval.gap <= audit.ties.largest
     True
     """
+    votes = as_votes(votes, sensitive_features)
     group, groups = groups_in(votes)
+    check_comparable(groups, votes.tasks_per_group, votes.left_out)
+    labels = check_labels_of(votes, labels)
+    strata: Any = control
+    if control is not None and has_ids(control):
+        codes, values = one_value_each(votes.tasks, control, "control")
+        strata = as_objects(values.some(codes))
     workers = audit_by_truth(votes, truth, posterior, confidence)
+    counts = label_counts(group, labels, len(groups), votes.n_classes)
     added_up, curve, bound = None, None, None
     if votes.n_classes == 2:
         rates = workers.rates[:, :, 1]
@@ -114,25 +130,25 @@ def audit_crowd(
         workers=workers,
         agreement=krippendorff_alpha(votes),
         ties=majority_ties(votes),
-        interval=gap_interval(label_counts(group, labels, len(groups), votes.n_classes), confidence),
+        interval=gap_interval(counts[[a for a in range(len(groups)) if a not in votes.left_out]], confidence),
         bootstrap=None
         if replicates == 0
         else bootstrap_gap(votes, replicates=replicates, confidence=confidence, random_state=random_state),
         added_up=added_up,
         curve=curve,
         bound=bound,
-        strata=None
-        if control is None
-        else conditional_gaps(labels, sensitive_features=group, control_features=control),
+        strata=None if control is None else conditional_gaps(labels, sensitive_features=group, control_features=strata),
     )
 
 
 def audit_by_truth(
-    votes: VoteTable, truth: Codes | None, posterior: ArrayLike | None, confidence: float = 0.95
+    votes: VoteTable, truth: ByTask | None, posterior: FrameLike | ArrayLike | None, confidence: float = 0.95
 ) -> WorkerAudit:
     """Audit the workers alone: by the truth if it is known for some tasks, otherwise by the posterior."""
     check_groups(groups_in(votes)[1])
-    known = None if truth is None else np.where(truth < 0, -1, truth).astype(np.int32)
+    if truth is not None and not has_ids(truth):
+        truth = np.maximum(np.asarray(truth), -1)
+    known = None if truth is None else check_truth(votes, truth)
     by_truth = known is not None and bool((known >= 0).any())
     return audit_workers(
         votes,

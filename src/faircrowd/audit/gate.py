@@ -1,7 +1,7 @@
 """A verdict on labels, for pipelines: the gap is within epsilon, above it, or there is not enough evidence."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,14 @@ from faircrowd._checks import check_confidence, check_number, few
 from faircrowd._types import ByTask
 from faircrowd.audit.intervals import approximate_gap_limits, gap_limits
 from faircrowd.errors import InputError
+from faircrowd.fair.constraint import rates_of
+from faircrowd.fair.gap import gap_of, within
 from faircrowd.fair.tasks.read_posterior import check_groups
+from faircrowd.fair.tolerances import SLACK
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import find_facts
+from faircrowd.votes.group_policy import MIN_GROUP, check_comparable, plan_groups
 from faircrowd.votes.groups import groups_of
 from faircrowd.votes.vocabulary import Codes, as_objects
 
@@ -24,17 +28,20 @@ __all__ = ["Verdict", "check_labels"]
 _LABEL_COLUMNS = ("label", "agg_label", "answer")
 _MAX_TASKS_NEEDED = 10**6
 _EXACT_STEPS = 20
+_TOO_FEW = "no epsilon is small enough for so few tasks"
+_STEPS = 1000
+"""Epsilons are proposed in steps of one thousandth."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What labels show about the gap of the population that their tasks are drawn from.
+    """What labels show about the gap of the population that their tasks are drawn from, or about their own.
 
     Attributes
     ----------
     status : {"pass", "fail", "not enough evidence"}
     gap : float
-        The demographic-parity gap of these labels.
+        The demographic-parity gap of these labels, between the groups that are not left out.
     low, high : float
         The gap of the population is at most ``high`` with probability ``confidence``, and at least ``low`` with
         probability ``confidence`` (:func:`faircrowd.audit.intervals.gap_limits`).
@@ -48,6 +55,13 @@ class Verdict:
     needed : int or None
         If there is not enough evidence: about how many tasks per group would be enough if the rates stay as they
         are; None if the gap is too close to epsilon for any practical number.
+    make_with : float or None
+        If labels do not pass: the largest epsilon (to three digits) for making labels of these tasks that would; None
+        if none is small enough for so few tasks.
+    these_tasks : bool
+        Whether the verdict is about these tasks alone; ``low`` and ``high`` are then the gap itself.
+    left_out : dict
+        The groups that are not compared, with the reason.
     """
 
     status: str
@@ -60,6 +74,9 @@ class Verdict:
     counts: dict[str, dict[str, int]]
     reason: str
     needed: int | None = None
+    make_with: float | None = None
+    these_tasks: bool = False
+    left_out: dict[str, str] = field(default_factory=dict)
 
     @property
     def rates(self) -> dict[str, dict[str, float]]:
@@ -72,7 +89,7 @@ class Verdict:
     @property
     def widest(self) -> tuple[str, str, str]:
         """Where the gap is: the class, and the groups with its largest and smallest share."""
-        rates = self.rates
+        rates = {name: row for name, row in self.rates.items() if name not in self.left_out}
 
         def ends(name: str) -> tuple[str, str]:
             return max(rates, key=lambda g: rates[g][name]), min(rates, key=lambda g: rates[g][name])
@@ -89,13 +106,24 @@ class Verdict:
         return {**asdict(self), "rates": self.rates}
 
 
-def check_labels(labels: ByTask, sensitive_features: ByTask, *, epsilon: float, confidence: float = 0.95) -> Verdict:
+def check_labels(
+    labels: ByTask,
+    sensitive_features: ByTask,
+    *,
+    epsilon: float,
+    confidence: float = 0.95,
+    these_tasks: bool = False,
+    min_group: int = 1,
+    small_groups: str = "leave-out",
+    on_missing_group: str = "error",
+) -> Verdict:
     """Return whether labels keep the gap between groups within epsilon.
 
-    The labels pass if the upper limit of the gap is at most epsilon, and fail if the lower limit is above it. Labels
-    of a population whose gap is above epsilon pass with a probability of at most 1 - confidence; labels of a population
-    whose gap is within epsilon fail with at most this probability. The limits are exact, also for tiny groups and for
-    groups of very different sizes (:mod:`faircrowd.fair.promise.difference_test`).
+    By default the verdict is about the population that the tasks are drawn from. The labels pass if the upper limit of
+    the gap is at most epsilon, and fail if the lower limit is above it. Labels of a population whose gap is above
+    epsilon pass with a probability of at most 1 - confidence; labels of a population whose gap is within epsilon
+    fail with at most this probability. The limits are exact, also for tiny groups and for groups of very different
+    sizes (:mod:`faircrowd.fair.promise.difference_test`).
 
     Parameters
     ----------
@@ -106,6 +134,12 @@ def check_labels(labels: ByTask, sensitive_features: ByTask, *, epsilon: float, 
     epsilon : float
         The largest gap allowed, from 0 to 1.
     confidence : float
+    these_tasks : bool
+        Judge the labels of these tasks as they are: nothing is inferred about other tasks, and there is always enough
+        evidence. They pass if their gap is at most epsilon or, because tasks are whole, exceeds it by less than one
+        task of the smallest group (if that has at least ten), and fail otherwise.
+    min_group, small_groups, on_missing_group
+        Which groups are compared, as in :func:`faircrowd.make_fair`.
 
     Examples
     --------
@@ -114,16 +148,33 @@ def check_labels(labels: ByTask, sensitive_features: ByTask, *, epsilon: float, 
     'pass'
     >>> print(check_labels(labels, groups, epsilon=0.02).reason)
     the gap may be anywhere from 0.0000 to 0.0471 (95% confidence in each end), and epsilon 0.02 lies between; about \
-14,000 tasks in each group would be enough, if the rates stay as they are
+14,000 tasks in each group would be enough, if the rates stay as they are. These labels keep it themselves \
+(these_tasks=True); for all tasks like these, no epsilon is small enough for so few tasks
+    >>> check_labels(labels, groups, epsilon=0.02, these_tasks=True).status
+    'pass'
     """
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     confidence = check_confidence("confidence", confidence)
     tasks, label, classes = _read_labels(labels)
-    group, groups = groups_of(tasks, sensitive_features)
+    group, groups, left_out = groups_of(tasks, sensitive_features, on_missing_group=on_missing_group)
     check_groups(groups)
-    table = np.bincount(group.astype(np.int64) * len(classes) + label, minlength=len(groups) * len(classes))
-    table = table.reshape(len(groups), len(classes))
-    return _verdict(table, groups.names, classes.names, epsilon, confidence)
+    sizes = np.bincount(group, minlength=len(groups))
+    plan = plan_groups(groups, sizes, left_out, min_group=min_group, small_groups=small_groups)
+    table = np.zeros((len(plan.groups), len(classes)), dtype=np.int64)
+    np.add.at(table, (plan.place[group], label), 1)
+    check_comparable(plan.groups, table.sum(axis=1), plan.left_out)
+    compared = [a for a in range(len(plan.groups)) if a not in plan.left_out]
+    judged = _these_tasks if these_tasks else _population
+    names = plan.groups.names
+    return Verdict(
+        **judged(table[compared], epsilon, confidence),
+        epsilon=epsilon,
+        confidence=confidence,
+        groups=dict(zip(names, table.sum(axis=1).tolist(), strict=True)),
+        counts={g: dict(zip(classes.names, row, strict=True)) for g, row in zip(names, table.tolist(), strict=True)},
+        these_tasks=these_tasks,
+        left_out={names[a]: why for a, why in plan.left_out.items()},
+    )
 
 
 def _read_labels(labels: ByTask) -> tuple[Vocabulary, Codes, Vocabulary]:
@@ -155,36 +206,67 @@ def _read_labels(labels: ByTask) -> tuple[Vocabulary, Codes, Vocabulary]:
     return tasks.take(task), codes, classes
 
 
-def _verdict(
-    table: NDArray[np.int64], groups: list[str], classes: list[str], epsilon: float, confidence: float
-) -> Verdict:
-    limits, level, needed = gap_limits(table, confidence), f"{100 * confidence:g}% confidence", None
+def _these_tasks(table: NDArray[np.int64], epsilon: float, confidence: float) -> dict[str, Any]:
+    """Judge the gap of the tasks at hand, which is known."""
+    sizes = table.sum(axis=1)
+    gap, smallest = gap_of(rates_of(table, sizes.astype(np.float64))), int(sizes.min())
+    found: dict[str, Any] = {"gap": gap, "low": gap, "high": gap}
+    if within(gap, epsilon):
+        return {**found, "status": "pass", "reason": f"the gap of these tasks is {gap:.4f}, within epsilon {epsilon:g}"}
+    over = f"the gap of these tasks is {gap:.4f}, above epsilon {epsilon:g}"
+    if smallest >= MIN_GROUP and gap - epsilon < 1 / smallest - SLACK:
+        reason = f"{over} by less than one task of the smallest group, which has {smallest:,}: tasks are whole"
+        return {**found, "status": "pass", "reason": reason}
+    return {**found, "status": "fail", "reason": over}
+
+
+def _population(table: NDArray[np.int64], epsilon: float, confidence: float) -> dict[str, Any]:
+    """Judge the gap of the population, of which the limits are known."""
+    limits, level = gap_limits(table, confidence), f"{100 * confidence:g}% confidence"
+    found: dict[str, Any] = {"gap": limits.gap, "low": limits.low, "high": limits.high}
     if limits.high <= epsilon:
-        status, reason = "pass", f"the gap is at most {limits.high:.4f} with {level}, within epsilon {epsilon:g}"
-    elif limits.low > epsilon:
-        status, reason = "fail", f"the gap is at least {limits.low:.4f} with {level}, above epsilon {epsilon:g}"
-    else:
-        status, needed = "not enough evidence", _needed(table, epsilon, confidence)
-        reason = (
-            f"the gap may be anywhere from {limits.low:.4f} to {limits.high:.4f} ({level} in each end), and "
-            f"epsilon {epsilon:g} lies between; "
-        )
-        if needed is None:
-            reason += f"the {limits.gap:.4f} of these labels is too near to it for more tasks to tell"
-        else:
-            reason += f"about {needed:,} tasks in each group would be enough, if the rates stay as they are"
-    return Verdict(
-        status=status,
-        gap=limits.gap,
-        low=limits.low,
-        high=limits.high,
-        epsilon=epsilon,
-        confidence=confidence,
-        groups=dict(zip(groups, table.sum(axis=1).tolist(), strict=True)),
-        counts={g: dict(zip(classes, row, strict=True)) for g, row in zip(groups, table.tolist(), strict=True)},
-        reason=reason,
-        needed=needed,
+        reason = f"the gap is at most {limits.high:.4f} with {level}, within epsilon {epsilon:g}"
+        return {**found, "status": "pass", "reason": reason}
+    found["make_with"] = _make_with(table, epsilon, confidence)
+    if limits.low > epsilon:
+        reason = f"the gap is at least {limits.low:.4f} with {level}, above epsilon {epsilon:g}"
+        return {**found, "status": "fail", "reason": reason}
+    needed = _needed(table, epsilon, confidence)
+    reason = (
+        f"the gap may be anywhere from {limits.low:.4f} to {limits.high:.4f} ({level} in each end), and "
+        f"epsilon {epsilon:g} lies between; "
     )
+    if needed is None:
+        reason += f"the {limits.gap:.4f} of these labels is too near to it for more tasks to tell"
+    else:
+        reason += f"about {needed:,} tasks in each group would be enough, if the rates stay as they are"
+    if within(limits.gap, epsilon):
+        make_with = found["make_with"]
+        smaller = _TOO_FEW if make_with is None else f"make labels with epsilon {make_with:g} or less"
+        reason += f". These labels keep it themselves (these_tasks=True); for all tasks like these, {smaller}"
+    return {**found, "status": "not enough evidence", "reason": reason, "needed": needed}
+
+
+def _make_with(table: NDArray[np.int64], epsilon: float, confidence: float) -> float | None:
+    """Return the largest gap, to three digits, at which labels of as many tasks would pass; None if there is none.
+
+    The rates of the groups move toward those of all tasks, in equal steps.
+    """
+    sizes = table.sum(axis=1, keepdims=True)
+    rates, mean = table / sizes, table.sum(axis=0) / sizes.sum()
+    gap = gap_of(rates)
+
+    def passes(step: int) -> bool:
+        part = step / _STEPS / gap if gap else 0.0
+        return approximate_gap_limits((mean + part * (rates - mean)) * sizes, confidence).high <= epsilon
+
+    low, high = 0, math.floor(min(gap, epsilon) * _STEPS) + 1
+    if not passes(low):
+        return None
+    while high - low > 1:  # `low` passes
+        middle = (low + high) // 2
+        low, high = (middle, high) if passes(middle) else (low, middle)
+    return low / _STEPS
 
 
 def _needed(table: NDArray[np.int64], epsilon: float, confidence: float) -> int | None:

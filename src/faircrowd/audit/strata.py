@@ -7,7 +7,7 @@ import numpy as np
 
 from faircrowd._types import ColumnsLike, ValuesLike
 from faircrowd.audit.metrics.by_group import column_values, style_of
-from faircrowd.audit.metrics.sample import pair_codes, read_features, read_sample, tally, warn_of_order
+from faircrowd.audit.metrics.sample import pair_codes, read_features, read_sample, tally
 from faircrowd.fair.gap import gap_of
 
 __all__ = ["ConditionalGaps", "conditional_gaps"]
@@ -74,8 +74,7 @@ def conditional_gaps(
     1    hard      3       2         1  0.0  compared
     """
     sample = read_sample(y_pred, sensitive_features)
-    stratum, strata = read_features(control_features, "control_features", sample.label.size)
-    warn_of_order(y_pred, control_features=control_features)
+    stratum, strata = read_features(control_features, "control_features", sample.label.size, y_pred)
     n_groups, n_classes = len(sample.groups), len(sample.classes)
     overall = tally((sample.group, n_groups), (sample.label, n_classes))
 

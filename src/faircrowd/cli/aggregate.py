@@ -1,13 +1,21 @@
 """``faircrowd aggregate``: votes in a file to labels in a folder."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console
+from faircrowd.cli.exit_codes import end_missed
+from faircrowd.cli.wording import spoken
 from faircrowd.errors import OptionError
 from faircrowd.runs.options import EngineOptions, FairOptions, ModelOptions, ReadOptions, RunOptions
+from faircrowd.votes.group_policy import MIN_GROUP
+
+if TYPE_CHECKING:
+    from faircrowd.runs.run import Run
+    from faircrowd.runs.spark_run import SparkRun
+    from faircrowd.runs.write import Written
 
 __all__ = ["aggregate"]
 
@@ -29,6 +37,9 @@ def aggregate(
     delimiter: arg.Delimiter = None,
     on_duplicate: arg.OnDuplicate = "last",
     on_missing: arg.OnMissing = "drop",
+    on_missing_group: arg.OnMissingGroup = "error",
+    min_group: arg.MinGroup = MIN_GROUP,
+    small_groups: arg.SmallGroups = "leave-out",
     ties: arg.Ties = "first",
     n_iter: arg.NIter = None,
     tol: arg.Tol = None,
@@ -58,6 +69,7 @@ def aggregate(
             "tasks, without a promise."
         ),
     ] = "required",
+    positive: arg.Positive = None,
     random_state: arg.RandomState = 0,
     report: arg.Report = True,
     charts: arg.Charts = None,
@@ -67,7 +79,10 @@ def aggregate(
     resume: arg.Resume = False,
     as_json: arg.AsJson = False,
 ) -> None:
-    """Merge the votes in a file into one label per task; with --epsilon, into fair labels."""
+    """Merge the votes in a file into one label per task; with --epsilon, into fair labels.
+
+    Exit code 4 means that labels were written, but miss epsilon or the promise of --confidence.
+    """
     from faircrowd.runs.write import CHECKPOINT, RUN_FILES, SPARK_LABELS, check_out
 
     if epsilon is None and (strict or confidence is not None or promise != "required"):
@@ -90,10 +105,13 @@ def aggregate(
         delimiter=delimiter,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
+        on_missing_group=on_missing_group,
+        min_group=min_group,
+        small_groups=small_groups,
         calibrate=calibrate,
     )
-    gap = 1.0 if epsilon is None else epsilon
-    fair = FairOptions(gap, objective, decision, strict, random_state, confidence, promise)
+    largest_gap = 1.0 if epsilon is None else epsilon
+    fair = FairOptions(largest_gap, objective, decision, strict, random_state, confidence, positive, promise)
     fair.check()
     options = RunOptions(
         read,
@@ -115,10 +133,22 @@ def aggregate(
         from faircrowd.runs.spark_run import run_in_spark
 
         done = run_in_spark(options, out, console)
-        console.run(done, done.written)
+        _end(console, done, done.written)
         return
     from faircrowd.runs.fit import fit
 
     run = fit(options, console)
     written = run.write(out, report=report, charts=charts, progress=console)
-    console.run(run, written)
+    _end(console, run, written)
+
+
+def _end(console: Console, run: "Run | SparkRun", written: "Written") -> None:
+    """Print what a run found, and end with the exit code of labels that miss what was asked for, if they do."""
+    from faircrowd.fair.outcome.alarms import missed
+
+    if run.certificate is None:
+        console.run(run, written)
+        return
+    sentence = missed(run.certificate)
+    console.run(run, written, missed=spoken(sentence))
+    end_missed(sentence, as_json=console.as_json)

@@ -1,4 +1,4 @@
-"""The commands, and how each of them ends: exit code 0, or 2 after one line with the error."""
+"""The commands, and how each of them ends: see :mod:`faircrowd.cli.exit_codes`."""
 
 import os
 import signal
@@ -16,6 +16,7 @@ from faircrowd.cli.check import check
 from faircrowd.cli.console import plain, print_json
 from faircrowd.cli.datasets import datasets
 from faircrowd.cli.demo import demo
+from faircrowd.cli.exit_codes import ERROR
 from faircrowd.cli.frontier import frontier
 from faircrowd.cli.plan import plan
 from faircrowd.cli.reproduce import reproduce
@@ -125,4 +126,4 @@ def _failed(message: str, as_json: bool) -> int:
         print_json({"error": line})
     else:
         sys.stderr.write(f"faircrowd: {line}\n")
-    return 2
+    return ERROR

@@ -7,6 +7,7 @@ import typer
 
 from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console, plain, print_json
+from faircrowd.cli.exit_codes import end_missed
 from faircrowd.cli.wording import spoken
 from faircrowd.runs.options import ReadOptions
 
@@ -18,7 +19,7 @@ def apply(
         Path, typer.Argument(readable=False, help="The rule.json of an earlier run; its model is in the same folder.")
     ],
     votes: Annotated[Path, typer.Argument(readable=False, help="Votes on new tasks, one per row.")],
-    out: Annotated[Path, typer.Option(help="File for the labels (.csv).")],
+    out: Annotated[Path, typer.Option(parser=arg.place, metavar="PATH", help="File for the labels (.csv).")],
     tasks: arg.Tasks = None,
     group: arg.Group = None,
     unknown: Annotated[
@@ -30,9 +31,13 @@ def apply(
     delimiter: arg.Delimiter = None,
     on_duplicate: arg.OnDuplicate = "last",
     on_missing: arg.OnMissing = "drop",
+    on_missing_group: arg.OnMissingGroup = "error",
     as_json: arg.AsJson = False,
 ) -> None:
-    """Label new tasks with the model and the fair rule of an earlier run."""
+    """Label new tasks with the model and the fair rule of an earlier run.
+
+    Exit code 4 means that labels were written, but their gap is further above epsilon than chance explains.
+    """
     from faircrowd.runs.apply_rule import apply_saved_rule
 
     read = ReadOptions(
@@ -45,11 +50,13 @@ def apply(
         delimiter=delimiter,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
+        on_missing_group=on_missing_group,
     )
     console = Console(as_json)
     applied = apply_saved_rule(rule, read, out, unknown=unknown, progress=console)
     notes = [spoken(note) for note in applied.notes()]
     if as_json:
         print_json({**applied.to_dict(), "out": str(out), "notes": notes})
-        return
-    console.pairs([*applied.lines(), *(("note", plain(note)) for note in notes), ("wrote", str(out))])
+    else:
+        console.pairs([*applied.lines(), *(("note", plain(note)) for note in notes), ("wrote", str(out))])
+    end_missed(applied.missed, as_json=as_json)

@@ -22,15 +22,18 @@ __all__ = [
     "Master",
     "MemoryLimit",
     "Method",
+    "MinGroup",
     "NIter",
     "Objective",
     "OnDuplicate",
     "OnMissing",
+    "OnMissingGroup",
     "OutFolder",
     "Pooling",
     "RandomState",
     "Report",
     "Resume",
+    "SmallGroups",
     "Task",
     "Tasks",
     "Ties",
@@ -39,6 +42,7 @@ __all__ = [
     "Votes",
     "Worker",
     "number",
+    "place",
     "votes_or_learned",
 ]
 
@@ -53,6 +57,13 @@ def number(text: str) -> float:
             raise typer.BadParameter(f"{text!r} is not a number.") from None
         value = float(f"{found[1]}.{found[2] or 0}") / (100 if found[3] else 1)
         raise typer.BadParameter(f"{text!r} is not a number; did you mean {value:g}?") from None
+
+
+def place(text: str | Path) -> Path:
+    """Read the path of a file or folder to write; a text that is empty, as of a variable without a value, is none."""
+    if not str(text).strip():
+        raise typer.BadParameter("it is empty; name a place for the results, such as results.")
+    return Path(text)
 
 
 def votes_or_learned(text: str) -> float | str:
@@ -72,7 +83,7 @@ _GROUPED = ", ".join(kind.name for kind in AGGREGATORS.values() if kind.by_group
 Votes = Annotated[
     Path, typer.Argument(readable=False, help="Votes, one per row: .csv, .tsv, .jsonl (also compressed) or .parquet.")
 ]
-OutFolder = Annotated[Path, typer.Option(help="Folder for the results.")]
+OutFolder = Annotated[Path, typer.Option(parser=place, metavar="PATH", help="Folder for the results.")]
 Method = Annotated[
     str | None,
     typer.Option(help=f"One of {', '.join(AGGREGATORS)}; by default dawid-skene or, with --calibrate, calibrated."),
@@ -102,6 +113,20 @@ Label = Annotated[str | None, typer.Option(help="Name of the label column.")]
 Delimiter = Annotated[str | None, typer.Option(help="Separator of a text file.")]
 OnDuplicate = Annotated[str, typer.Option(help="Which of a worker's repeated votes count: last, first, all, error.")]
 OnMissing = Annotated[str, typer.Option(help="Rows that lack a value: drop, error.")]
+OnMissingGroup = Annotated[
+    str,
+    typer.Option(
+        help="Tasks without a group: error, drop (left out of the gap, with their own label), own (a group 'missing')."
+    ),
+]
+MinGroup = Annotated[int, typer.Option(help="Groups with fewer tasks are small; 1 compares every group.")]
+SmallGroups = Annotated[
+    str,
+    typer.Option(
+        help="Small groups: leave-out (of the gap; their tasks keep the likeliest label), merge (into one group "
+        "'other'), error."
+    ),
+]
 Pooling = Annotated[
     str | None,
     typer.Option(
@@ -120,9 +145,14 @@ Tol = Annotated[
     ),
 ]
 Objective = Annotated[str, typer.Option(help="What fair labels maximise: accuracy, f1.")]
+Positive = Annotated[
+    str | None, typer.Option(help="The class whose F1 is maximised, with --objective f1; by default the second.")
+]
 RandomState = Annotated[int, typer.Option(help="Seed for the order of equal tasks and for random draws.")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")]
-Charts = Annotated[Path | None, typer.Option(help="Folder for the page's charts as PNG and SVG.")]
+Charts = Annotated[
+    Path | None, typer.Option(parser=place, metavar="PATH", help="Folder for the page's charts as PNG and SVG.")
+]
 EngineName = Annotated[
     str,
     typer.Option(

@@ -7,6 +7,7 @@ import typer
 from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console
 from faircrowd.runs.options import AuditOptions, ModelOptions, ReadOptions, RunOptions
+from faircrowd.votes.group_policy import MIN_GROUP
 
 __all__ = ["audit"]
 
@@ -31,6 +32,9 @@ def audit(
     delimiter: arg.Delimiter = None,
     on_duplicate: arg.OnDuplicate = "last",
     on_missing: arg.OnMissing = "drop",
+    on_missing_group: arg.OnMissingGroup = "error",
+    min_group: arg.MinGroup = MIN_GROUP,
+    small_groups: arg.SmallGroups = "leave-out",
     ties: arg.Ties = "first",
     n_iter: arg.NIter = None,
     tol: arg.Tol = None,
@@ -59,6 +63,9 @@ def audit(
         delimiter=delimiter,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
+        on_missing_group=on_missing_group,
+        min_group=min_group,
+        small_groups=small_groups,
     )
     options = RunOptions(
         read,

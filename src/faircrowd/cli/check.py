@@ -7,14 +7,14 @@ import typer
 
 from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console, print_json
+from faircrowd.cli.exit_codes import VERDICTS
+from faircrowd.cli.wording import spoken
+from faircrowd.votes.group_policy import MIN_GROUP
 
 if TYPE_CHECKING:
     from faircrowd.audit.gate import Verdict
 
-__all__ = ["EXIT_CODES", "check"]
-
-EXIT_CODES = {"pass": 0, "fail": 1, "not enough evidence": 3}
-"""Errors exit with 2."""
+__all__ = ["check"]
 
 _MAX_SHOWN_CLASSES = 8
 
@@ -40,19 +40,48 @@ def check(
     task: arg.Task = None,
     label: arg.Label = None,
     delimiter: arg.Delimiter = None,
+    these_tasks: Annotated[
+        bool,
+        typer.Option(
+            "--these-tasks", help="Judge the labels of these tasks as they are, and nothing about others like them."
+        ),
+    ] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="Allow tasks of the table to have no label.")] = False,
+    on_missing_group: arg.OnMissingGroup = "error",
+    min_group: arg.MinGroup = MIN_GROUP,
+    small_groups: arg.SmallGroups = "leave-out",
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
-    """Check the gap of labels: exit code 0 pass, 1 fail, 3 not enough evidence, 2 errors."""
+    """Check the gap of labels: exit code 0 pass, 1 fail, 3 not enough evidence, 2 errors.
+
+    Labels made with epsilon 0.05 keep it on their own tasks, which --these-tasks checks. For all tasks like these, the
+    default, they must have been made with a smaller epsilon; the verdict says which.
+    """
     from faircrowd.runs.check_file import CheckOptions, check_file
 
     console = Console(as_json)
-    options = CheckOptions(labels, epsilon, tuple(group or ()), tasks, confidence, task, label, delimiter)
+    options = CheckOptions(
+        labels,
+        epsilon,
+        tuple(group or ()),
+        tasks,
+        confidence,
+        task,
+        label,
+        delimiter,
+        these_tasks=these_tasks,
+        partial=partial,
+        min_group=min_group,
+        small_groups=small_groups,
+        on_missing_group=on_missing_group,
+    )
     verdict, notes = check_file(options, console)
     if as_json:
-        print_json({**verdict.to_dict(), "notes": notes, "options": options.to_dict()})
+        found = {**verdict.to_dict(), "reason": spoken(verdict.reason)}
+        print_json({**found, "notes": notes, "options": options.to_dict()})
     else:
         _show(console, verdict, notes)
-    raise typer.Exit(EXIT_CODES[verdict.status])
+    raise typer.Exit(VERDICTS[verdict.status])
 
 
 def _show(console: Console, verdict: "Verdict", notes: list[str]) -> None:
@@ -65,11 +94,14 @@ def _show(console: Console, verdict: "Verdict", notes: list[str]) -> None:
     lines = [
         ("labels", f"{sum(verdict.groups.values()):,} tasks, {len(rates):,} groups, {len(classes):,} classes"),
         ("gap", f"{verdict.gap:.4f}" + (f" ({where})" if verdict.gap else "")),
-        ("limits", f"{verdict.low:.4f} to {verdict.high:.4f} for all tasks like these ({sure})"),
     ]
+    if not verdict.these_tasks:
+        lines.append(("limits", f"{verdict.low:.4f} to {verdict.high:.4f} for all tasks like these ({sure})"))
     for group, counts in verdict.counts.items():
         shares = [f"{k}: {counts[k]:,} ({rates[group][k]:.1%})" for k in shown]
         more = f" and {len(classes) - len(shown):,} more classes" if len(shown) < len(classes) else ""
-        lines.append((f"group {group}", f"{verdict.groups[group]:,} tasks, {', '.join(shares)}{more}"))
+        aside = f"; left out of the gap: {verdict.left_out[group]}" if group in verdict.left_out else ""
+        tasks = f"{verdict.groups[group]:,} task{'s' * (verdict.groups[group] != 1)}"
+        lines.append((f"group {group}", f"{tasks}, {', '.join(shares)}{more}{aside}"))
     lines += [("note", note) for note in notes]
-    console.pairs([*lines, ("verdict", f"{verdict.status.upper()}: {verdict.reason}")])
+    console.pairs([*lines, ("verdict", f"{verdict.status.upper()}: {spoken(verdict.reason)}")])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Console", "plain", "print_json"]
 
+_LONGEST_TEXT = 1000
 _ALARMING = "warning"
 """The heading of what is printed in red."""
 
@@ -119,10 +120,12 @@ class Console:
         """Print what a run found and wrote; ``more`` goes into the JSON."""
         notes = [spoken(note) for note in run.all_notes(*self._notes, *written.notes)]
         if self.as_json:
-            found = {**run.summary.to_dict(), "notes": notes, "out": str(written.folder)}
+            warnings = [spoken(text) for heading, text in run.lines() if heading == _ALARMING]
+            found = {**run.summary.to_dict(), "notes": notes, "warnings": warnings, "out": str(written.folder)}
             print_json({**found, **more, **run.details()})
             return
-        lines = [(heading, spoken(text) if heading == "note" else text) for heading, text in run.lines()]
+        told = ("note", _ALARMING)
+        lines = [(heading, spoken(text) if heading in told else text) for heading, text in run.lines()]
         self.pairs([*lines, *(("note", note) for note in notes), ("wrote", str(written))])
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
@@ -130,7 +133,7 @@ class Console:
         width = max(len(plain(heading)) for heading, _ in pairs)
         for heading, text in pairs:
             colour = "red" if heading == _ALARMING else ""
-            shown = (f"{plain(heading):<{width}}", f"bold {colour}".strip()), "  ", (plain(text), colour)
+            shown = (f"{plain(heading):<{width}}", f"bold {colour}".strip()), "  ", (plain(text, _LONGEST_TEXT), colour)
             self._out.print(Text.assemble(*shown))
 
     def table(

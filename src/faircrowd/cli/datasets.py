@@ -20,7 +20,10 @@ _FILES = ("votes.csv", "tasks.csv")
 
 def datasets(
     name: Annotated[str | None, typer.Argument(help="Name of a data set; by default all are listed.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for votes.csv and tasks.csv of the data set.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(parser=arg.place, metavar="PATH", help="Folder for votes.csv and tasks.csv of the data set."),
+    ] = None,
     data: Annotated[
         Path | None, typer.Option(help="Folder of data sets; by default FAIRCROWD_DATA, or one in the user's cache.")
     ] = None,

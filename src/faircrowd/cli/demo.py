@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console
 from faircrowd.runs.options import FairOptions, ModelOptions, ReadOptions, RunOptions
 
@@ -27,14 +28,16 @@ _COMPARED = (*(ModelOptions.given(name) for name in ("majority", "one-coin", "da
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the crowd and the results.")] = Path("faircrowd-demo"),
+    out: Annotated[
+        Path, typer.Option(parser=arg.place, metavar="PATH", help="Folder for the crowd and the results.")
+    ] = Path("faircrowd-demo"),
     random_state: Annotated[int, typer.Option(help="Seed of the crowd.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Draw the paper's synthetic crowd, merge its votes, show what that does to the groups, and make it fair."""
     from faircrowd.report import OutputFolder
     from faircrowd.runs.fit import fit
-    from faircrowd.runs.write import RUN_FILES, Written, fill, prepare
+    from faircrowd.runs.write import RUN_FILES, Written, earlier_files, fill, prepare
     from faircrowd.votes import simulate_crowd
 
     console = Console(as_json)
@@ -55,7 +58,8 @@ def demo(
     if not as_json:
         _compare(console, run.votes, group, truth, rows)
     compared = {name: {"accuracy": numbers[0], "gap": numbers[-1]} for name, numbers in rows}
-    console.run(run, Written(out, tuple(name for name in RUN_FILES if name in folder.names), notes), compared=compared)
+    written = Written(out, tuple(name for name in RUN_FILES if name in folder.names), (*notes, *earlier_files(folder)))
+    console.run(run, written, compared=compared)
     if not as_json:
         votes, tasks = (shlex.quote(str(out / name)) for name in ("votes.csv", "tasks.csv"))
         console.line()

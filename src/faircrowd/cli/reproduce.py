@@ -16,7 +16,14 @@ def reproduce(
     experiments: Annotated[
         list[str], typer.Argument(help="convergence, synthetic, crowd-judgement, jigsaw, hate-speech, extra, or all.")
     ],
-    out: Annotated[Path, typer.Option(help="Folder for tables and figures; a run that was stopped continues there.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            parser=arg.place,
+            metavar="PATH",
+            help="Folder for tables and figures; a run that was stopped continues there.",
+        ),
+    ],
     data: Annotated[
         Path | None, typer.Option(help="Folder with the data sets (else FAIRCROWD_DATA, or downloads).")
     ] = None,

@@ -22,8 +22,10 @@ OPTIONS = frozenset(
             "delimiter",
             "labels",
         ),
+        *("on_missing_group", "min_group", "small_groups", "these_tasks", "partial"),
         *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
         *(
+            "positive",
             "decision",
             "strict",
             "confidence",

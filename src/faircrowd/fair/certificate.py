@@ -1,21 +1,26 @@
 """The certificate of fair labels: what was promised, what was reached, and the numbers to check it with."""
 
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from faircrowd._checks import few
 from faircrowd.errors import InputError
 from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain, f1_bound
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import dual_value
+from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import label_codes, read_posterior
 from faircrowd.fair.tasks.tally import Tally
 from faircrowd.fair.tolerances import EQUAL_VALUES
 from faircrowd.votes import Vocabulary
+from faircrowd.votes.vocabulary import value_name
 
 if TYPE_CHECKING:
     from faircrowd._types import ByTask, FrameLike, ValuesLike
@@ -41,13 +46,16 @@ class Certificate:
     ----------
     epsilon : float
     gap, gap_before : float
-        The demographic-parity gap of the labels, and of the aggregator's own labels.
+        The demographic-parity gap of the labels, and of the aggregator's own labels, between the groups that are
+        compared.
     rates, rates_before : dict
-        Share of each class in each group.
+        Share of each class in each group, also in those that are left out.
     believed_accuracy, believed_accuracy_before : float
         Mean posterior probability of the labels, and of the aggregator's own labels: their accuracy if the posterior
         is right.
     objective : str
+    positive : str or None
+        The class whose F1 is the objective; None for other objectives.
     value, value_before : float
         The objective of the labels under this posterior, and of the aggregator's own labels.
     bound : float
@@ -56,10 +64,11 @@ class Certificate:
         The bound that the multipliers prove for all labels, randomized or not; above ``bound`` only with ``strict``,
         where an integer program proves more.
     optimality_gap : float
-        ``bound - value``: how much better labels could be at most. (Negative only where labels rounded to whole tasks
-        exceed epsilon, see ``gap``: the bound is for labels within it.)
+        ``bound - value``: how much better labels within epsilon could be at most. Negative only where the gap of whole
+        tasks exceeds epsilon (see ``gap_allowed``), or where labels were drawn (see ``on_average``).
     optimal : bool
-        Whether it is proved that no labels of this kind (randomized, or deterministic) are better under this posterior.
+        Whether it is proved that no labels of this kind are better under this posterior: no deterministic labels whose
+        gap is at most ``gap_allowed``, or no randomized labels whose gap is on average at most ``epsilon``.
     multipliers : list
         One row per group, one column per class; with the posterior they give the bound.
     changed, changed_share
@@ -77,6 +86,19 @@ class Certificate:
         then the tightened one.
     calibration : dict or None
         How the posterior was calibrated, and the accuracy that known labels estimate; None without known labels.
+    left_out : dict
+        The groups that the constraint does not speak of, with the reason.
+    merged_groups : list of str
+        Small groups that became the last group.
+    gap_allowed : float
+        What the gap of these labels may be: ``epsilon``; or, because tasks are whole, a little more. For deterministic
+        labels, less than one task of the smallest group more, and only where epsilon to the letter would cost more than
+        rounding explains; for labels that were drawn, one task of each of two groups more.
+    why : str
+        Why the gap may exceed epsilon; empty if it may not.
+    on_average : dict or None
+        For ``decision="randomized"``: ``gap``, ``rates``, ``believed_accuracy`` and ``value`` of the randomized labels
+        on average over draws, to which ``optimal`` refers. The numbers above are those of the labels that were drawn.
     """
 
     epsilon: float
@@ -106,6 +128,12 @@ class Certificate:
     tasks: int
     promise: dict[str, Any] | None = None
     calibration: dict[str, Any] | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+    merged_groups: list[str] = field(default_factory=list)
+    gap_allowed: float = math.nan
+    why: str = ""
+    on_average: dict[str, Any] | None = None
+    positive: str | None = None
 
     @property
     def expected_accuracy(self) -> float:
@@ -137,7 +165,10 @@ class Certificate:
         InputError
             If a number differs from the certificate's by more than ``tolerance``, or the bound is below the value.
         """
-        problem = read_posterior(posterior, sensitive_features, sample_weight=sample_weight)
+        problem = read_posterior(
+            posterior, sensitive_features, sample_weight=sample_weight, on_missing_group="own", one_group_will_do=True
+        )
+        problem = self._in_its_groups(problem)
         codes = label_codes(problem, labels)
         gain = Gain(self.objective, np.asarray(self.gain_matrix), np.asarray(self.gain_offset))
         mass = np.ones(codes.size) if problem.weights is None else problem.weights
@@ -147,9 +178,10 @@ class Certificate:
         )
         tally = problem.tally(codes, gain)
         if gain.name == "f1":
-            bound = f1_bound(float(tally.beliefs[1] / tally.mass.sum()), -self.gain_offset[1], bound)
+            bound = f1_bound(float(tally.beliefs[gain.positive] / tally.mass.sum()), -gain.offset[gain.positive], bound)
+        compared = [a for a, name in enumerate(problem.groups.names) if name not in self.left_out]
         found = {
-            "gap": gap_of(tally.rates),
+            "gap": gap_of(tally.rates[compared]),
             "believed_accuracy": tally.accuracies[1],
             "value": tally.values(gain)[1],
             "dual_bound": bound,
@@ -161,6 +193,16 @@ class Certificate:
             raise InputError(f"The certificate's bound {self.bound!r} is above its dual bound {self.dual_bound!r}.")
         if self.gap <= self.epsilon + tolerance and self.bound < self.value - tolerance:
             raise InputError(f"The certificate's bound {self.bound!r} is below its value {self.value!r}.")
+
+    def _in_its_groups(self, problem: Problem) -> Problem:
+        """Return a problem whose groups have the codes that they have here; those that were merged are the last."""
+        own = {name: code for code, name in enumerate(self.rates)}
+        codes = [own.get(name, len(own) - 1 if name in self.merged_groups else -1) for name in problem.groups.names]
+        if -1 in codes:
+            strange = [name for name, code in zip(problem.groups.names, codes, strict=True) if code < 0]
+            raise InputError(f"The certificate speaks of the groups {few(list(own))}, and not of {few(strange)}.")
+        place = np.array(codes, dtype=np.int32)
+        return replace(problem, groups=Vocabulary.of(list(own)), group=place[problem.group])
 
 
 def certify(
@@ -179,9 +221,16 @@ def certify(
     solver: str,
     seconds: float,
     promise: dict[str, Any] | None = None,
+    gap_allowed: float,
+    why: str = "",
+    average: Tally | None = None,
+    left_out: Mapping[int, str] | None = None,
+    merged_groups: Sequence[object] = (),
 ) -> Certificate:
-    """Return the certificate of labels."""
+    """Return the certificate of labels; ``average`` is the tally of randomized labels on average."""
     group_names, class_names = groups.names, classes.names
+    reasons = {group_names[a]: reason for a, reason in (left_out or {}).items()}
+    compared = [a for a, name in enumerate(group_names) if name not in reasons]
     tasks = int(tally.tasks.sum())
     moved = tally.tasks * ~np.eye(len(classes), dtype=bool)
     changes = [
@@ -194,13 +243,14 @@ def certify(
         bound, dual_bound = max(bound, value), max(dual_bound, value)
     return Certificate(
         epsilon=epsilon,
-        gap=gap_of(tally.rates),
-        gap_before=gap_of(tally.rates_before),
+        gap=gap_of(tally.rates[compared]),
+        gap_before=gap_of(tally.rates_before[compared]),
         rates=_named(group_names, class_names, tally.rates),
         rates_before=_named(group_names, class_names, tally.rates_before),
         believed_accuracy=accuracy,
         believed_accuracy_before=accuracy_before,
         objective=gain.name,
+        positive=class_names[gain.positive] if gain.name == "f1" else None,
         value=value,
         value_before=value_before,
         bound=bound,
@@ -219,7 +269,21 @@ def certify(
         seconds=seconds,
         tasks=tasks,
         promise=promise,
+        left_out=reasons,
+        merged_groups=[value_name(value) for value in merged_groups],
+        gap_allowed=gap_allowed,
+        why=why,
+        on_average=None if average is None else _on_average(average, gain, group_names, class_names, compared),
     )
+
+
+def _on_average(tally: Tally, gain: Gain, groups: list[str], classes: list[str], compared: list[int]) -> dict[str, Any]:
+    return {
+        "gap": gap_of(tally.rates[compared]),
+        "rates": _named(groups, classes, tally.rates),
+        "believed_accuracy": tally.accuracies[1],
+        "value": tally.values(gain)[1],
+    }
 
 
 def _named(groups: list[str], classes: list[str], rates: NDArray[np.float64]) -> dict[str, dict[str, float]]:

@@ -17,11 +17,12 @@ from faircrowd.errors import DataWarning, NotFittedError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.known_labels import GoldEstimates, estimates_of
-from faircrowd.fair.make import FairResult, solve_problem
+from faircrowd.fair.make import FairResult, solve_problem, warn_of_result
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.from_votes import VotesLike, fit_problem, known_labels, new_problem
 from faircrowd.votes import VoteTable
 from faircrowd.votes.frames import is_frame, names_of
+from faircrowd.votes.group_policy import MIN_GROUP
 
 __all__ = ["FairCrowd", "FitInputs"]
 
@@ -69,7 +70,13 @@ class FairCrowd(Parameters):
     strict : bool
     confidence : float, optional
     promise : {"required", "best-effort"}
+    positive : class, optional
         As in :func:`faircrowd.make_fair`.
+    min_group : int
+        Groups with fewer tasks are small; 1 compares every group.
+    small_groups : {"leave-out", "merge", "error"}
+        What to do with small groups, as in :func:`faircrowd.make_fair`. For tasks without a group, see ``read_options``
+        of ``fit``.
 
     Attributes
     ----------
@@ -95,7 +102,9 @@ class FairCrowd(Parameters):
     Warns
     -----
     DataWarning
-        If F1 is to be maximised under the posterior of an aggregator that is not a ``CalibratedCrowd``.
+        If groups are left out or merged; if more than a quarter of the labels are changed, a label vanishes, or nearly
+        all tasks get the same one (:class:`~faircrowd.errors.DrasticChangeWarning`); or if F1 is to be maximised under
+        the posterior of an aggregator that is not a ``CalibratedCrowd``.
 
     Examples
     --------
@@ -115,6 +124,9 @@ class FairCrowd(Parameters):
     strict: bool = False
     confidence: float | None = None
     promise: str = "required"
+    positive: Any = None
+    min_group: int = MIN_GROUP
+    small_groups: str = "leave-out"
 
     _result: FairResult | None = field(default=None, init=False, repr=False)
     _inputs: FitInputs | None = field(default=None, init=False, repr=False)
@@ -143,7 +155,8 @@ class FairCrowd(Parameters):
         tasks : frame or path, optional
             A table with one row per task, where columns named in ``sensitive_features`` are looked up.
         read_options : mapping, optional
-            Further arguments of :func:`faircrowd.read_votes`, such as ``{"task": "item", "on_duplicate": "first"}``.
+            Further arguments of :func:`faircrowd.read_votes`, such as ``{"task": "item", "on_duplicate": "first"}``, or
+            ``{"on_missing_group": "drop"}`` to leave tasks without a group out of the constraint.
         """
         self._result = self._inputs = self._estimates = None
         self.estimator_ = copy(self.estimator)
@@ -155,9 +168,12 @@ class FairCrowd(Parameters):
             sensitive_features=sensitive_features,
             tasks=tasks,
             read_options=given,
+            min_group=self.min_group,
+            small_groups=self.small_groups,
             **kwargs,
         )
         self._result = solve_problem(problem, **self._asked)
+        warn_of_result(self._result)
         self._note_f1()
         gold = known_labels(self.estimator_, args, kwargs)
         more = _other_arguments(args if gold is None else args[1:], kwargs)
@@ -189,7 +205,10 @@ class FairCrowd(Parameters):
 
         ``unknown="own"`` gives tasks of groups that the rule does not know the aggregator's own label.
         """
-        return self.rule_.predict_problem(new_problem(self.estimator_, data, sensitive_features), unknown)
+        rule, problem = self.rule_, new_problem(self.estimator_, data, sensitive_features)
+        if self.estimator_ is None:
+            rule = rule.for_posterior(data, problem)
+        return rule.predict_problem(problem, unknown)
 
     def predict_proba(self, data: VotesLike, *, sensitive_features: ByTask | None = None) -> Any:
         """Return the aggregator's posterior of new tasks, as ``probas_``."""
@@ -285,7 +304,8 @@ class FairCrowd(Parameters):
     @property
     def _asked(self) -> dict[str, Any]:
         """The arguments of ``solve_problem``."""
-        return {name: value for name, value in self.get_params(deep=False).items() if name != "estimator"}
+        others = ("estimator", "min_group", "small_groups")  # these are settled before there is a problem to solve
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in others}
 
     # The files, the page and the text of a run are made to the right of this stage, so these methods import it when
     # they are called: the one exception to the order of stages.

@@ -1,7 +1,7 @@
 """Every epsilon at once: how gap, objective and changed labels trade off."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import check_number
 from faircrowd.fair.constraint import make_constraint
-from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain
+from faircrowd.fair.program.assign import unconstrained_labels, unconstrained_probabilities
 from faircrowd.fair.program.atoms import merge
 from faircrowd.fair.program.relaxed import solve_relaxed
 from faircrowd.fair.solve import solve
+from faircrowd.fair.tasks.left_out import compared_gap, compared_groups, spread_over_groups
 from faircrowd.fair.tasks.population import Population
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.thresholds.flip_cost import flip_path
@@ -130,9 +131,40 @@ def trace_frontier(
     """
     problem = population.in_memory("The frontier", "fit with several epsilons")
     truth = None if truth is None or not (truth != -1).any() else truth
-    if gain.name != "f1" and make_constraint(constraint, 0.0).has_thresholds(problem.n_groups, problem.n_classes):
-        return _exact(problem, gain, random_state, truth)
+    n_compared = compared_groups(problem).size
+    if gain.name != "f1" and make_constraint(constraint, 0.0).has_thresholds(n_compared, problem.n_classes):
+        return _exact_with_left_out(problem, gain, random_state, truth)
     return _traced(problem, sweep(problem, gain, random_state, constraint=constraint), truth)
+
+
+def _exact_with_left_out(problem: Problem, gain: Gain, random_state: int, truth: Codes | None) -> Frontier:
+    """Trace the compared groups, and add what the others, which keep their labels, contribute to each number."""
+    if not problem.left_out:
+        return _exact(problem, gain, random_state, truth)
+    compared, is_compared = problem.compared(), np.isin(problem.group, compared_groups(problem))
+    some = None if truth is None or not (truth[is_compared] != -1).any() else truth[is_compared]
+    found = _exact(compared, gain, random_state, some)
+    others = ~is_compared
+    free = problem.emit(unconstrained_labels, gain)
+    weights = np.ones(free.size) if problem.weights is None else problem.weights
+    share = float(weights[is_compared].sum() / weights.sum())
+    rows = np.flatnonzero(others)
+
+    def with_others(column: NDArray[np.float64], of_others: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(share * column + float(weights[rows] @ of_others / weights.sum()))
+
+    real = None
+    if truth is not None:
+        known, right = float(weights[truth != -1].sum()), float(weights[others & (free == truth)].sum())
+        before = 0.0 if some is None else float(weights[is_compared & (truth != -1)].sum())
+        curve = np.zeros(found.gap.size) if found.real_accuracy is None else found.real_accuracy
+        real = (before * curve + right) / known
+    return replace(
+        found,
+        value=with_others(found.value, gain.of(problem.posterior[rows])[np.arange(rows.size), free[rows]]),
+        believed_accuracy=with_others(found.believed_accuracy, problem.posterior[rows, free[rows]]),
+        real_accuracy=real,
+    )
 
 
 def _exact(problem: Problem, gain: Gain, random_state: int, truth: Codes | None) -> Frontier:
@@ -238,8 +270,22 @@ def sweep(
         for epsilon in _epsilons(problem, free) if epsilons is None else epsilons:
             solved = solve(problem, gain, make_constraint(constraint, epsilon), "randomized", random_state)
             chances = solved.probabilities
-            value = problem.expected_f1(chances)
+            value = problem.expected_tally(chances, solved.gain).values(solved.gain)[1]
             yield SweepPoint(epsilon, chances, free, solved.multipliers, solved.gain, value, solved.bound)
+        return
+    if problem.left_out:
+        compared, mass = problem.compared(), problem.group_weights()
+        groups = compared_groups(problem)
+        free = problem.emit(unconstrained_labels, gain)
+        weights = np.ones(free.size) if problem.weights is None else problem.weights
+        rows = np.flatnonzero(~np.isin(problem.group, groups))
+        of_others = gain.of(problem.posterior[rows])[np.arange(rows.size), free[rows]]
+        share, gained = float(mass[groups].sum() / mass.sum()), float(weights[rows] @ of_others / mass.sum())
+        for at in sweep(compared, gain, random_state, epsilons, constraint):
+            chances = problem.with_left_out(at.probabilities, unconstrained_probabilities, gain)
+            multipliers = spread_over_groups(problem, at.multipliers, share)
+            value, bound = share * at.value + gained, share * at.bound + gained
+            yield SweepPoint(at.epsilon, chances, free, multipliers, gain, value, bound)
         return
     gains, mass = gain.of(problem.posterior), problem.group_weights()
     atoms = merge(gains, problem.group, problem.weights)
@@ -253,5 +299,5 @@ def sweep(
 
 
 def _epsilons(problem: Problem, labels: Codes) -> list[float]:
-    widest = gap_of(problem.rates(labels))
+    widest = compared_gap(problem, problem.rates(labels))
     return [float(epsilon) for epsilon in np.linspace(widest, 0.0, _SWEEP_POINTS)]

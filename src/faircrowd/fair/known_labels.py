@@ -131,7 +131,7 @@ def estimates_of(model: CalibratedCrowd, labels: Codes, asked: Mapping[str, Any]
         group_accuracy=by_group(lambda made: made.after),
         group_accuracy_before=by_group(lambda made: made.before),
         truth_rates=rates,
-        truth_gap=_gap([rates[name] for name in in_group]),
+        truth_gap=_gap([rates[name] for a, name in enumerate(in_group) if a not in votes.left_out]),
     )
 
 

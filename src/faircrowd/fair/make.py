@@ -6,26 +6,32 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, overload
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from faircrowd._checks import check_choice, check_count, check_number
-from faircrowd.errors import OptionError
+from faircrowd._checks import check_choice, check_count, check_number, few, warn
+from faircrowd.errors import DataWarning, DrasticChangeWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.constraint import make_constraint
 from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.objective import Gain, make_gain
+from faircrowd.fair.outcome.alarms import alarm
 from faircrowd.fair.rule import FairRule, rule_of
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
+from faircrowd.fair.tasks.from_votes import settled
 from faircrowd.fair.tasks.population import Population, Rows
+from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.fair.tasks.tally import Tally
+from faircrowd.fair.whole_tasks import WHY_DRAWS_EXCEED, draw_excess, rounding_loss, strict_price, why_exceeded
+from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from faircrowd._types import ByTask, FrameLike, ValuesLike
     from faircrowd.fair.promise.statement import Promise
-    from faircrowd.fair.tasks.problem import Problem
     from faircrowd.votes.vocabulary import Codes
 
     Tasks = TypeVar("Tasks", bound=Population, default=Problem, covariant=True)
@@ -35,7 +41,10 @@ else:
 
     Tasks, ResultRows = TypeVar("Tasks"), TypeVar("ResultRows")
 
-__all__ = ["FairResult", "make_fair", "solve_problem"]
+__all__ = ["FairResult", "make_fair", "solve_problem", "warn_of_result"]
+
+_MOST_CELLS_TO_TRY = 2_000_000
+"""For more tasks times classes, no epsilon is sought that would make labels less drastic."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +67,8 @@ class FairResult(Generic[Tasks, ResultRows]):
         With ``confidence``: what is promised about all tasks like these, and on what grounds.
     frontier : Frontier
         Every epsilon at once (computed when first used).
+    alarm : str
+        A warning about labels that were ruined to keep the constraint; empty if they were not.
     """
 
     problem: Tasks
@@ -67,6 +78,8 @@ class FairResult(Generic[Tasks, ResultRows]):
     certificate: Certificate
     promise: "Promise | None"
     _trace: "Callable[[Codes | None], Frontier]"
+    _tally: Tally
+    _solve_again: Callable[[float], Tally] | None = None
 
     @cached_property
     def labels(self) -> Any:
@@ -82,6 +95,14 @@ class FairResult(Generic[Tasks, ResultRows]):
     def frontier(self) -> Frontier:
         """Gap, value and changed labels for every epsilon."""
         return self._trace(None)
+
+    @cached_property
+    def alarm(self) -> str:
+        """A warning about labels that were ruined to keep the constraint: what happened, its cost, and what to do."""
+        if self.certificate.changed == 0:
+            return ""
+        smallest = int(self.problem.compared().sizes.min())
+        return alarm(self.certificate, self._tally, self.problem.classes.names, smallest, self._solve_again)
 
     def frontier_against(self, truth: "Codes") -> Frontier:
         """Return the frontier with the real accuracy of its labels.
@@ -109,6 +130,10 @@ def make_fair(
     ties: str = "first",
     confidence: float | None = None,
     promise: str = "required",
+    positive: Any = None,
+    min_group: int = 1,
+    small_groups: str = "leave-out",
+    on_missing_group: str = "error",
 ) -> FairResult:
     """Turn any aggregator's posterior into the best labels whose gap between groups is at most epsilon.
 
@@ -125,15 +150,19 @@ def make_fair(
         What is maximised; a matrix holds the gain (minus the cost) of each label (column) for each true class
         (row).
     decision : {"deterministic", "randomized"}
-        The best deterministic labels, or a draw from the best randomized rule.
+        The best deterministic labels, or a draw from the best randomized ones: each task gets each label with the
+        probability in ``FairResult.probabilities``, and the share of a label in a group is within one task of what it
+        is on average.
     random_state : int
         Seed of draws, and of the order of equal tasks; each depends on it and the task's id alone.
     strict : bool
-        More than two classes or groups, deterministic: keep epsilon exactly, by an integer program. Otherwise labels
-        rounded to whole tasks may exceed it by less than 2 / (size of the smallest group), and mostly do not.
+        Deterministic labels: keep epsilon to the letter at any cost; there is a warning if the cost is high. Otherwise
+        they keep it to the letter where that costs no more than rounding to whole tasks explains, and may else exceed
+        it by less than one task of the smallest group (``Certificate.gap_allowed``).
     sample_weight : array-like, shape (n_tasks,), optional
     log_posterior : like posterior, optional
-        Logarithms; they order posteriors that round to 0 or 1.
+        Logarithms. With two classes, they order posteriors that round to 0 or 1; with more, they only tell which of
+        several classes is the likeliest where their posteriors round to the same number.
     evidence : array-like, shape (n_tasks,), optional
         Number of votes: tasks of equal posterior are ordered by it.
     ties : {"first", "last"}
@@ -146,10 +175,26 @@ def make_fair(
     promise : {"required", "best-effort"}
         What to do if there are too few tasks to promise it: raise an error that says how many would do, or warn and
         keep epsilon on these tasks alone, without a promise.
+    positive : class, optional
+        The class whose F1 is maximised, for ``objective="f1"``; by default the second of the posterior. The certificate
+        names it.
+    min_group : int
+        Groups with fewer tasks are small. By default none is; a warning names groups so small that a task or two can
+        decide what happens to all the others. (:class:`faircrowd.FairCrowd` and the command line take 10.)
+    small_groups : {"leave-out", "merge", "error"}
+        What to do with small groups: leave them out of the constraint, where their tasks keep the label that gains the
+        most; merge them into one group "other"; or raise.
+    on_missing_group : {"error", "drop", "own"}
+        What to do with tasks without a group: raise, leave them out of the constraint, or make them a group "missing".
 
     Returns
     -------
     FairResult
+
+    Warns
+    -----
+    DataWarning
+        If a tiny group is compared, if more than a quarter of the labels are changed, or if a label vanishes.
 
     Examples
     --------
@@ -168,8 +213,11 @@ def make_fair(
         log_posterior=log_posterior,
         evidence=evidence,
         ties=ties,
+        on_missing_group=on_missing_group,
     )
-    return solve_problem(
+    problem = settled(problem, min_group, small_groups)
+    _warn_of_tiny_groups(problem)
+    result = solve_problem(
         problem,
         epsilon=epsilon,
         objective=objective,
@@ -178,7 +226,22 @@ def make_fair(
         strict=strict,
         confidence=confidence,
         promise=promise,
+        positive=positive,
     )
+    warn_of_result(result)
+    return result
+
+
+def warn_of_result(result: FairResult[Population[Rows], Rows]) -> None:
+    """Warn of groups that were left out or merged, and of labels that were ruined to keep the constraint."""
+    problem = result.problem
+    names = problem.groups.names
+    left_out = {names[a]: why for a, why in problem.left_out.items()}
+    sizes = dict(zip(names, problem.sizes.tolist(), strict=True))
+    for line in left_out_lines(left_out, sizes, problem.merged_groups):
+        warn(line, DataWarning)
+    if result.alarm:
+        warn(result.alarm, DrasticChangeWarning)
 
 
 @overload
@@ -192,6 +255,7 @@ def solve_problem(
     strict: bool = False,
     confidence: float | None = None,
     promise: str = "required",
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult: ...
 
@@ -207,6 +271,7 @@ def solve_problem(
     strict: bool = False,
     confidence: float | None = None,
     promise: str = "required",
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]: ...
 
@@ -221,6 +286,7 @@ def solve_problem(
     strict: bool = False,
     confidence: float | None = None,
     promise: str = "required",
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]:
     """Find the fair labels of tasks in memory or in Spark, with their rule, certificate and frontier.
@@ -231,13 +297,17 @@ def solve_problem(
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     check_choice("decision", decision, ("deterministic", "randomized"))
     random_state = check_count("random_state", random_state)
-    gain = make_gain(objective, problem.n_classes)
+    gain = make_gain(objective, problem.n_classes, _positive_code(problem, objective, positive))
     found, promised_rule = _promise(problem, gain, epsilon, confidence, random_state, constraint, promise)
     epsilon = epsilon if found is None else found.tightened
     start = time.perf_counter()
     solved = solve(problem, gain, make_constraint(constraint, epsilon), decision, random_state, strict)
     seconds = time.perf_counter() - start
     tally = problem.tally(solved.labels, solved.gain)
+    average = None
+    if decision == "randomized":
+        average = problem.expected_tally(solved.probabilities, solved.gain)
+    gap_allowed, why = _gap_allowed(problem.compared(), solved, epsilon, decision)
     rule = rule_of(problem, solved, tally.mass.sum(axis=(1, 2)), epsilon, random_state)
     certificate = certify(
         problem.classes,
@@ -254,12 +324,75 @@ def solve_problem(
         solver=solved.solver,
         seconds=seconds,
         promise=None if found is None else asdict(found),
+        left_out=problem.left_out,
+        merged_groups=problem.merged_groups,
+        gap_allowed=gap_allowed,
+        why=why,
+        average=average,
     )
+    if strict and decision == "deterministic":
+        _warn_of_price(problem.compared(), gain, certificate)
 
     def frontier(truth: "Codes | None") -> Frontier:
         return trace_frontier(problem, gain, random_state, constraint, truth)
 
-    return FairResult(problem, solved, promised_rule or rule, rule, certificate, found, frontier)
+    def again(epsilon: float) -> Tally:
+        constraint_again = make_constraint(constraint, epsilon)
+        return problem.tally(solve(problem, gain, constraint_again, decision, random_state).labels)
+
+    # Each epsilon that is tried takes as long as this one did, in Spark some passes over all tasks, and an integer
+    # program up to a minute.
+    is_quick = (
+        isinstance(problem, Problem) and not strict and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
+    )
+    new = promised_rule or rule
+    return FairResult(problem, solved, new, rule, certificate, found, frontier, tally, again if is_quick else None)
+
+
+def _warn_of_tiny_groups(problem: "Problem") -> None:
+    """Warn of groups that are compared although they have so few tasks that one or two of these decide their rates."""
+    sizes = problem.sizes
+    small = np.flatnonzero((sizes < MIN_GROUP) & (10 * sizes < sizes.max()))
+    tiny = [a for a in small.tolist() if a not in problem.left_out]
+    if tiny:
+        warn(
+            f"{len(tiny):,} of {problem.n_groups:,} groups have fewer than {MIN_GROUP} tasks, and one task can change "
+            f"their rates by {1 / sizes[tiny].min():.0%}: {few(problem.groups.some(tiny[:5]), len(tiny))}; "
+            f"min_group={MIN_GROUP} leaves them out of the constraint.",
+            DataWarning,
+        )
+
+
+def _positive_code(problem: Population, objective: str | ArrayLike, positive: object) -> int:
+    """Return the code of the positive class, which is given as it is or as its text; the second by default."""
+    if positive is None:
+        return 1
+    if not isinstance(objective, str) or objective != "f1":
+        raise OptionError(
+            "positive is the class whose F1 is maximised; give objective='f1', or leave it out.", parameter="positive"
+        )
+    classes = problem.classes.to_list()
+    for known in (classes, problem.classes.names):
+        found = [k for k, name in enumerate(known) if type(name) is type(positive) and name == positive]
+        if found:
+            return found[0]
+    raise OptionError(f"positive={positive!r} is not one of the classes, {few(classes)}.", parameter="positive")
+
+
+def _gap_allowed(problem: Population, solved: Solution[Rows], epsilon: float, decision: str) -> tuple[float, str]:
+    """Return what the gap of labels of whole tasks may be, and why it may exceed epsilon."""
+    if decision == "deterministic":
+        return min(epsilon + solved.excess, 1.0), why_exceeded(epsilon, solved.excess, problem.sizes)
+    if not solved.multipliers.any():
+        return epsilon, ""
+    return min(epsilon + draw_excess(problem), 1.0), WHY_DRAWS_EXCEED
+
+
+def _warn_of_price(problem: Population, gain: Gain, certificate: Certificate) -> None:
+    """Warn if keeping epsilon to the letter costs more than rounding explains."""
+    explained = rounding_loss(problem.sizes, problem.n_classes, gain)
+    if certificate.dual_bound - certificate.value > explained:
+        warn(strict_price(certificate, problem.sizes), DataWarning)
 
 
 def _promise(
@@ -286,5 +419,9 @@ def _in_words(rule: FairRule) -> str:
     thresholds = rule.thresholds
     if thresholds is None:
         return str(rule)
-    texts = [f"group {name!s} needs a posterior above {t:.4f}" for name, t in zip(rule.groups, thresholds, strict=True)]
+    texts = [
+        f"group {name!s} needs a posterior above {t:.4f}"
+        for a, (name, t) in enumerate(zip(rule.groups, thresholds, strict=True))
+        if a not in rule.left_out
+    ]
     return ", ".join(texts) + f" for label {rule.classes[1]!s}"

@@ -36,6 +36,8 @@ class Solution(Generic[Rows]):
         On the objective: the best bound that was proved, and the one that the multipliers alone prove.
     optimal : bool
     solver : str
+    excess : float
+        By how much the gap of deterministic labels may exceed epsilon, because tasks are whole.
     """
 
     labels: Rows
@@ -47,6 +49,7 @@ class Solution(Generic[Rows]):
     dual_bound: float
     optimal: bool
     solver: str
+    excess: float = 0.0
 
     @cached_property
     def probabilities(self) -> Rows:

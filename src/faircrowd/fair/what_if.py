@@ -11,10 +11,12 @@ from faircrowd.fair.frontier import SweepPoint, sweep
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.rule import thresholds_of
+from faircrowd.fair.tasks.left_out import compared_gap, compared_groups
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.thresholds.integer import best_integer_counts
+from faircrowd.fair.thresholds.integer import best_allowed_counts
 from faircrowd.fair.thresholds.relaxed import relaxed_thresholds
 from faircrowd.fair.thresholds.sorted_group import new_value_cache, sort_groups, value_at_count
+from faircrowd.fair.whole_tasks import allowances
 
 __all__ = ["Choice", "choices"]
 
@@ -53,8 +55,10 @@ def choices(problem: Problem, gain: Gain, epsilons: Sequence[float], random_stat
     randomized labels, from a warm-started sweep.
     """
     falling = sorted(epsilons, reverse=True)
-    if problem.n_classes == 2 and problem.n_groups == 2 and gain.is_accuracy and problem.weights is None:
-        return _deterministic(problem, gain, falling, random_state)
+    n_compared = compared_groups(problem).size
+    if problem.n_classes == 2 and n_compared == 2 and gain.is_accuracy and problem.weights is None:
+        found = _deterministic(problem.compared(), gain, falling, random_state)
+        return [_with_left_out(problem, choice) for choice in found] if problem.left_out else found
     return [_randomized(problem, at) for at in sweep(problem, gain, random_state, falling)]
 
 
@@ -62,11 +66,12 @@ def _deterministic(problem: Problem, gain: Gain, epsilons: Sequence[float], rand
     found = sort_groups(problem, gain, random_state)
     sizes = np.array([group.costs.size for group in found.groups])
     own = np.array([group.own_count for group in found.groups])
+    allowed = allowances(problem, gain)
     made = []
     for epsilon in epsilons:
-        counts = np.array(best_integer_counts(*found.groups, epsilon))
-        beta = relaxed_thresholds(found.groups, epsilon).multiplier
-        prices = prices_of(0.5 * beta * np.array([[1.0, -1.0], [-1.0, 1.0]]), sizes.astype(np.float64))
+        relaxed = relaxed_thresholds(found.groups, epsilon)
+        counts = np.array(best_allowed_counts(found.groups, relaxed, epsilon, allowed)[0])
+        prices = prices_of(0.5 * relaxed.multiplier * np.array([[1.0, -1.0], [-1.0, 1.0]]), sizes.astype(np.float64))
         rates = np.stack([1 - counts / sizes, counts / sizes], axis=1)
         moved = np.zeros((2, 2, 2))
         moved[:, 0, 1], moved[:, 1, 0] = np.maximum(counts - own, 0), np.maximum(own - counts, 0)
@@ -77,6 +82,20 @@ def _deterministic(problem: Problem, gain: Gain, epsilons: Sequence[float], rand
         thresholds = thresholds_of(prices, gain.matrix, gain.offset)
         made.append(Choice(epsilon, gap_of(rates), value, rates, moved, thresholds))
     return made
+
+
+def _with_left_out(problem: Problem, choice: Choice) -> Choice:
+    """Return a choice with the groups that are left out, whose tasks keep the aggregator's own label."""
+    groups, tally = compared_groups(problem), problem.tally(problem.own)
+    rates, moved = tally.rates_before, tally.tasks.astype(np.float64)
+    rates[groups], moved[groups] = choice.rates, choice.moved
+    share = float(problem.sizes[groups].sum() / problem.sizes.sum())
+    compared_before = problem.compared().tally(problem.compared().own).accuracies[0]
+    accuracy = tally.accuracies[0] + share * (choice.believed_accuracy - compared_before)
+    thresholds = np.full(problem.n_groups, 0.5)
+    if choice.thresholds is not None:
+        thresholds[groups] = choice.thresholds
+    return Choice(choice.epsilon, choice.gap, accuracy, rates, moved, thresholds)
 
 
 def _randomized(problem: Problem, at: SweepPoint) -> Choice:
@@ -96,4 +115,4 @@ def _randomized(problem: Problem, at: SweepPoint) -> Choice:
         thresholds = thresholds_of(prices, at.gain.matrix, at.gain.offset)
     accuracy = float(weights @ (at.probabilities * problem.posterior).sum(axis=1) / weights.sum())
     moved = mass if problem.weights is None else summed(np.ones(weights.size))
-    return Choice(at.epsilon, gap_of(rates), accuracy, rates, moved, thresholds)
+    return Choice(at.epsilon, compared_gap(problem, rates), accuracy, rates, moved, thresholds)

@@ -85,6 +85,7 @@ def truth_facts(votes: VoteTable, truth: Codes | None, names: list[str]) -> dict
     np.add.at(counts, (votes.group[truth >= 0], truth[truth >= 0]), 1)
     known = np.bincount(votes.group[truth != -1], minlength=len(votes.groups))
     enough = (known >= _ENOUGH_TRUTHS) | ((known > 0) & (known == np.bincount(votes.group, minlength=known.size)))
+    enough[list(votes.left_out)] = False
     if enough.sum() < 2:
         return {}
     known = np.where(enough, known, 0)

@@ -31,7 +31,7 @@ def render_page(story: dict[str, Any], run: dict[str, Any]) -> str:
     absent = dict.fromkeys(
         ("frontier", "people", "audit", "note", "certificate", "promise", "estimates", "truth", "errors")
     )
-    shown = {**absent, "charts": [], **story}
+    shown = {**absent, "charts": [], "alarms": [], "left_out": [], **story}
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page = environment.from_string(_part("report.html"))
     return page.render(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.program.atoms import merge
+from faircrowd.fair.tasks.left_out import compared_groups
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Reasons"]
@@ -64,11 +65,14 @@ class Reasons:
             code = np.where((kind == 0) & ~changed, 0, 1 + group * (2 * n + 2) + place)
         said = pa.DictionaryArray.from_arrays(pa.array(code.astype(np.int32)), self._texts).cast(pa.string())
         tied, words = self._ties(rows, labels, changed)
-        if not tied.size:
-            return said
-        mask = np.zeros(labels.size, dtype=bool)
-        mask[tied] = True
-        return pc.replace_with_mask(said, pa.array(mask), pa.array(words))
+        if tied.size:
+            mask = np.zeros(labels.size, dtype=bool)
+            mask[tied] = True
+            said = pc.replace_with_mask(said, pa.array(mask), pa.array(words))
+        for a, why in problem.left_out.items():
+            text = f"group {problem.groups.names[a]} is left out of the gap ({why}); the label that gains the most"
+            said = pc.if_else(pa.array(group == a), pa.scalar(text), said)
+        return said
 
     def _ties(self, rows: slice, labels: Codes, changed: NDArray[np.bool_]) -> tuple[NDArray[np.int64], list[str]]:
         """Return which of some tasks were decided by a draw or a rank, and the text for each."""
@@ -86,7 +90,7 @@ class Reasons:
 
 def _is_sorted(result: FairResult) -> bool:
     """Return whether the labels come from sorting two groups, not from a program with approximate multipliers."""
-    return result.problem.n_classes == 2 and result.problem.n_groups == 2
+    return result.problem.n_classes == 2 and compared_groups(result.problem).size == 2
 
 
 def _threshold_texts(result: FairResult) -> list[str]:

@@ -16,15 +16,18 @@ from faircrowd.fair.make import FairResult
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy
 from faircrowd.report.charts import ChartFacts, draw
 from faircrowd.report.safe_names import short
-from faircrowd.report.slider import MAX_CLASSES, MAX_GROUPS, slider
+from faircrowd.report.shown_groups import MAX_GROUPS, not_shown, shown_groups
+from faircrowd.report.slider import MAX_CLASSES, slider
 from faircrowd.report.summary import Summary, cost_in_words
 from faircrowd.report.worker_tables import worker_facts
 from faircrowd.votes import VoteTable
+from faircrowd.votes.group_policy import left_out_lines
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["fair_story", "plain_story"]
 
 _EXAMPLES = 5
+_LONGEST_ALARM = 1000
 _FEWEST_TRUTHS = 50
 """With fewer known labels, confidence is not compared with the share of right labels: it would be mostly chance."""
 
@@ -94,6 +97,8 @@ def fair_story(
     return {
         "title": "Fair labels" if asked else "Labels and groups",
         "answer": _answer(summary, result, asked),
+        "alarms": _alarms(result) if asked else [],
+        "left_out": left_out_lines(summary.left_out, summary.group_tasks or {}, summary.merged_groups),
         "cards": _cards(summary, result, asked),
         "frontier": slider(result, frontier, groups, classes, asked),
         "charts": draw(facts),
@@ -111,6 +116,11 @@ def fair_story(
         "group_names": groups,
         "people": worker_facts(audit.workers),
     }
+
+
+def _alarms(result: FairResult) -> list[str]:
+    """Return what speaks against using the labels."""
+    return [short(f"{line[0].upper()}{line[1:]}.", _LONGEST_ALARM) for line in (result.alarm,) if line]
 
 
 def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
@@ -252,11 +262,17 @@ def _truth(summary: Summary) -> dict[str, Any] | None:
         "gap": summary.truth_gap,
         "between": summary.truth_gap_between,
         "classes": names,
+        "more_groups": not_shown(len(shares)),
         "rows": [
             {"group": group, "known": f"{tasks[group]:,}", "rates": [f"{shares[group][name]:.1%}" for name in names]}
-            for group in list(shares)[:MAX_GROUPS]
+            for group in _shown_names(shares)
         ],
     }
+
+
+def _shown_names(shares: dict[str, dict[str, float]]) -> list[str]:
+    rates = np.array([list(row.values()) for row in shares.values()])
+    return [list(shares)[a] for a in shown_groups(rates)] if shares else []
 
 
 def _changes(result: FairResult, groups: list[str], classes: list[str]) -> list[dict[str, Any]]:
@@ -286,7 +302,7 @@ def _errors(
     problem, rows = result.problem, []
     known = truth != -1
     shown = list(range(min(len(classes), MAX_CLASSES)))
-    for a in range(min(len(groups), MAX_GROUPS)):
+    for a in shown_groups(problem.tally(problem.own).rates):
         inside = problem.group == a
         member = known & inside
         cells, pairs = [], []
@@ -299,7 +315,7 @@ def _errors(
                 pairs.append(Pair("accuracy", believed, float(right[member].mean()), int(member.sum())))
         row = {"group": groups[a], "known": f"{int(member.sum()):,}", "before": cells[0], "after": cells[1]}
         rows.append({**row, "off": any(pair.is_off for pair in pairs), "words": pairs[-1].in_words if pairs else "–"})
-    return {"classes": [classes[k] for k in shown], "rows": rows}
+    return {"classes": [classes[k] for k in shown], "rows": rows, "more_groups": not_shown(len(groups))}
 
 
 def _share(right: NDArray[np.bool_]) -> str:

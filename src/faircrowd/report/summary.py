@@ -1,5 +1,6 @@
 """One run in numbers, and in lines of text."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -22,14 +23,17 @@ from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.promise.statement import Promise
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy, share_right, truth_facts, warning
 from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
+from faircrowd.report.shown_groups import not_shown, shown_groups
 from faircrowd.votes import VoteTable
-from faircrowd.votes.vocabulary import Codes
+from faircrowd.votes.group_policy import left_out_lines
+from faircrowd.votes.vocabulary import Codes, value_name
 
 __all__ = ["Summary", "cost_in_words", "estimate_facts", "fair_lines", "group_facts", "summarise"]
 
 _SMALL_GROUP = 30
 _TASKS_PER_PIECE = 1 << 18
 _MAX_SHOWN_CHANGES = 8
+_MAX_SHOWN_RULE = 16
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,10 @@ class Summary:
         The demographic-parity gap of the labels: the largest difference, over classes, between two groups' shares.
     group_tasks : dict or None
         Number of tasks of each group.
+    left_out : dict
+        The groups that are left out of ``gap`` and of the constraint on it, with the reason.
+    merged_groups : list of str
+        Small groups that became the last group.
     gap_between : list of str or None
         Where the gap is: the class, and the groups with its largest and smallest share.
     ties : int
@@ -101,6 +109,8 @@ class Summary:
     gap: float | None = None
     group_tasks: dict[str, int] | None = None
     gap_between: list[str] | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+    merged_groups: list[str] = field(default_factory=list)
     ties: int = 0
     believed_accuracy: float | None = None
     believed_accuracy_before: float | None = None
@@ -156,10 +166,17 @@ class Summary:
         ]
         if self.group_shares is not None:
             sizes = self.group_tasks or {}
+            rates = np.array([list(shares.values()) for shares in self.group_shares.values()])
+            shown = [list(self.group_shares)[a] for a in shown_groups(rates)]
             said += [
-                (f"group {name}", f"{sizes.get(name, 0):,} tasks, {_shares(shares)}")
-                for name, shares in self.group_shares.items()
+                (
+                    f"group {name}",
+                    f"{_tasks(sizes.get(name, 0))}, {_shares(self.group_shares[name])}{self._left_out(name)}",
+                )
+                for name in shown
             ]
+            if rest := not_shown(len(rates)):
+                said.append(("groups", rest.strip()))
             said.append(("gap", f"{self.gap:.3f}{_where(self.gap, self.gap_between, self.group_shares)}"))
         if self.truth_gap is not None:
             where = _where(self.truth_gap, self.truth_gap_between, self.truth_shares)
@@ -192,10 +209,15 @@ class Summary:
             rule = self.options.get("parameters", {}).get("ties", "first")
             tasks = f"{self.ties:,} task{'s' * (self.ties != 1)}"
             said.append(f"{tasks} with tied classes: the {rule} of them wins (ties={rule!r})")
-        small = [name for name, count in (self.group_tasks or {}).items() if count < _SMALL_GROUP]
+        sizes = self.group_tasks or {}
+        said += left_out_lines(self.left_out, sizes, self.merged_groups)
+        small = [name for name, n in sizes.items() if n < _SMALL_GROUP and name not in self.left_out]
         if small:
             said.append(f"groups of fewer than {_SMALL_GROUP} tasks tell little: {few(small)}")
         return [*said, *belief_notes(self.independence, self.certain_changes)]
+
+    def _left_out(self, name: str) -> str:
+        return f"; left out of the gap: {self.left_out[name]}" if name in self.left_out else ""
 
     def _before(self, *, believed: bool) -> str:
         before = self.believed_accuracy_before if believed else self.accuracy_before
@@ -249,7 +271,8 @@ def summarise(
     grouped: dict[str, Any] = {}
     if votes.groups is not None and votes.group is not None:
         counts = label_counts(votes.group, labels, len(votes.groups), n_classes)
-        grouped = group_facts(counts, votes.groups.names, names)
+        grouped = group_facts(counts, votes.groups.names, names, votes.left_out)
+        grouped["merged_groups"] = list(map(value_name, votes.merged_groups))
     own = None if fair is None else posterior.label_codes
     right = share_right(labels, truth)
     pieces = (
@@ -355,29 +378,38 @@ def fair_lines(
         if c.optimal
         else f"no labels within epsilon gain more than {max(c.optimality_gap, 0):.2g} under this posterior"
     )
-    lines.append(("optimum", f"{found} (bound {c.bound:.6f}, believed {c.objective} {c.value:.6f}; {c.solver})"))
+    what = c.objective if c.positive is None else f"{c.objective} of {c.positive}"
+    lines.append(("optimum", f"{found} (bound {c.bound:.6f}, believed {what} {c.value:.6f}; {c.solver})"))
     moved = [f"{row['tasks']:,} in group {row['group']} from {row['before']} to {row['after']}" for row in c.changes]
     if moved:
         rest = sum(row["tasks"] for row in c.changes[_MAX_SHOWN_CHANGES:])
         more = [f"{rest:,} in {len(moved) - _MAX_SHOWN_CHANGES} other ways (see labels.csv)"] if rest else []
         lines.append(("changed", "; ".join([*moved[:_MAX_SHOWN_CHANGES], *more])))
-    lines.append(("rule", _one_line(c.thresholds)))
+    lines.append(("rule", _shown_rule(c.thresholds)))
     if c.promise is not None and c.promise["rule"]:
-        lines.append(("new tasks", _one_line(c.promise["rule"])))
+        lines.append(("new tasks", _shown_rule(c.promise["rule"])))
     return lines
 
 
-def _one_line(rule: str) -> str:
-    return " | ".join(line.strip() for line in rule.splitlines())
+def _shown_rule(words: str) -> str:
+    rule = words.splitlines()
+    more = [f"and {len(rule) - _MAX_SHOWN_RULE:,} more (see rule.json)"] if len(rule) > _MAX_SHOWN_RULE else []
+    return " | ".join(line.strip() for line in [*rule[:_MAX_SHOWN_RULE], *more])
 
 
-def group_facts(counts: NDArray[Any], groups: list[str], names: list[str]) -> dict[str, Any]:
+def group_facts(
+    counts: NDArray[Any], groups: list[str], names: list[str], left_out: Mapping[int, str] | None = None
+) -> dict[str, Any]:
     """Return what a summary holds about groups, from the number of labels per group (row) and class (column)."""
     rates = counts / counts.sum(axis=1, keepdims=True)
-    k = int(np.argmax(np.ptp(rates, axis=0)))
+    compared = [a for a in range(len(groups)) if a not in (left_out or {})] or list(range(len(groups)))
+    between = rates[compared]
+    k = int(np.argmax(np.ptp(between, axis=0)))
+    most, least = (groups[compared[int(find(between[:, k]))]] for find in (np.argmax, np.argmin))
     return {
-        "gap": gap_of(rates),
-        "gap_between": [names[k], groups[int(np.argmax(rates[:, k]))], groups[int(np.argmin(rates[:, k]))]],
+        "gap": gap_of(between),
+        "gap_between": [names[k], most, least],
+        "left_out": {groups[a]: why for a, why in (left_out or {}).items()},
         "group_tasks": dict(zip(groups, map(int, counts.sum(axis=1)), strict=True)),
         "group_shares": {
             group: dict(zip(names, map(float, row), strict=True)) for group, row in zip(groups, rates, strict=True)
@@ -397,6 +429,10 @@ def _where(gap: float | None, between: list[str] | None, shares: dict[str, dict[
         return ""
     name, high, low = between
     return f" (class {name}: {shares[high][name]:.1%} in group {high}, {shares[low][name]:.1%} in group {low})"
+
+
+def _tasks(count: int) -> str:
+    return f"{count:,} task{'s' * (count != 1)}"
 
 
 def _shares(shares: dict[str, float], limit: int = 8) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.saved import load_model
+from faircrowd.audit.intervals import gap_limits
 from faircrowd.errors import FileError, InputError, OptionError
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.rule import FairRule
@@ -22,6 +23,9 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Applied", "apply_saved_rule"]
 
+_CONFIDENCE = 0.95
+"""Of the statement that new tasks are not like those that the rule was learned from."""
+
 
 @dataclass(frozen=True, eq=False)
 class Applied:
@@ -35,11 +39,15 @@ class Applied:
         Of the new tasks, by the saved model.
     labels : ndarray of int32
     gap, gap_before : float or None
-        Of the labels by the rule and by the aggregator; None if all tasks are of one group.
+        Of the labels by the rule and by the aggregator, between the groups that the rule compares; None if all tasks
+        are of one group.
     group_tasks : dict
         Number of tasks of each group.
     tasks_of_unknown_groups, unknown_workers : int
         Those that the rule or the model has not seen.
+    gap_at_least : float or None
+        What the gap of all tasks like these is at least, with 95% confidence: chance explains a gap of the labels, but
+        not this one.
     """
 
     rule: FairRule
@@ -51,6 +59,7 @@ class Applied:
     group_tasks: dict[str, int]
     tasks_of_unknown_groups: int
     unknown_workers: int
+    gap_at_least: float | None = None
 
     @property
     def changed(self) -> int:
@@ -73,7 +82,21 @@ class Applied:
             "group_tasks": self.group_tasks,
             "tasks_of_unknown_groups": self.tasks_of_unknown_groups,
             "unknown_workers": self.unknown_workers,
+            "gap_at_least": self.gap_at_least,
+            "missed": self.missed,
         }
+
+    @property
+    def missed(self) -> str:
+        """In what the labels miss the rule's epsilon by more than chance explains, as a sentence; empty if not."""
+        least, epsilon = self.gap_at_least, self.rule.epsilon
+        if self.gap is None or least is None or least <= epsilon:
+            return ""
+        return (
+            f"the labels miss the rule's epsilon {epsilon:g}: their gap is {self.gap:.3f}, and with 95% confidence "
+            f"that of all tasks like these is at least {least:.3f}, more than chance explains. These tasks are not "
+            "like those that the rule was learned from; learn it again from votes that include such tasks."
+        )
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the numbers as pairs of a heading and a text."""
@@ -133,16 +156,21 @@ def apply_saved_rule(
     tally = problem.tally(labels)
     groups = problem.groups.names
     counts = tally.tasks.sum(axis=(1, 2))
+    known = learned.codes_of_groups(problem)
+    aside = {a for a in range(len(groups)) if a in table.left_out or known[a] < 0 or known[a] in learned.left_out}
+    compared = [a for a in range(len(groups)) if a not in aside]
+    several = len(compared) > 1
     applied = Applied(
         learned,
         table,
         posterior,
         labels,
-        gap_of(tally.rates) if len(groups) > 1 else None,
-        gap_of(tally.rates_before) if len(groups) > 1 else None,
+        gap_of(tally.rates[compared]) if several else None,
+        gap_of(tally.rates_before[compared]) if several else None,
         {name: int(count) for name, count in zip(groups, counts, strict=True)},
         int(np.count_nonzero(learned.group_codes(problem) < 0)),
         int(np.count_nonzero(model.votes_.workers.code_of(table.workers.values) < 0)),
+        gap_limits(tally.tasks.sum(axis=1)[compared], _CONFIDENCE).low if several else None,
     )
     applied.write(out, progress)
     return applied

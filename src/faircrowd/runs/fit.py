@@ -59,7 +59,7 @@ def fit(options: RunOptions, progress: Progress = QUIET) -> Run:
         if options.fair is None:
             model.fit(found.votes, *gold, **more)
         else:
-            fair = options.fair.estimator(model).fit(found.votes, *gold, **more)
+            fair = options.fair.estimator(model, options.read).fit(found.votes, *gold, **more)
             model = fair.estimator_
     if options.audit is not None and model.votes_.groups is not None:
         check_groups(model.votes_.groups)

@@ -67,13 +67,15 @@ def _in_python(options: RunOptions, chosen: Mapping[str, object], out: str, in_m
     more = ", tasks=tasks" if named else "" if read.tasks is None else f", tasks={str(read.tasks)!r}"
     if options.learned is not None or "true_labels" in in_memory:
         more += f", true_labels={'gold' if options.learned is None else repr(options.learned)}"
-    reading = {name: value for name, value in read.columns.items() if value != _default(name)}
+    settled = ("min_group", "small_groups")  # parameters of FairCrowd
+    reading = {name: value for name, value in read.columns.items() if value != _default(name) and name not in settled}
     more += f", read_options={reading!r}" if reading else ""
     model = f"{kind_named(options.model.method).class_name}({_as_call(chosen)})"
     model = f"{kind_named(CALIBRATED).class_name}({model})" if options.model.calibrated else model
     fair = {} if options.fair is None else options.fair.__dict__
     defaults = {name: item.default for name, item in FairOptions.__dataclass_fields__.items()}
-    asked = _as_call({name: value for name, value in fair.items() if not _same(value, defaults[name])})
+    grouping = {name: getattr(read, name) for name in settled if getattr(read, name) != _default(name)}
+    asked = _as_call({name: value for name, value in fair.items() if not _same(value, defaults[name])} | grouping)
     return f"FairCrowd({model}, {asked}).fit({votes}, sensitive_features={groups}{more}).write({out!r})"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from faircrowd._checks import check_choice, check_confidence, check_count, check_number
 from faircrowd.errors import OptionError
+from faircrowd.votes.group_policy import MIN_GROUP, ON_MISSING_GROUP, check_policy
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -24,7 +25,9 @@ NONE = "none"
 """How the command line says None."""
 CALIBRATED = "calibrated"
 """The name of the aggregator ``CalibratedCrowd``."""
-READING = ("task", "worker", "label", "delimiter", "format", "on_duplicate", "on_missing")
+GROUPING = ("on_missing_group", "min_group", "small_groups")
+"""The options that decide which groups are compared."""
+READING = ("task", "worker", "label", "delimiter", "format", "on_duplicate", "on_missing", *GROUPING)
 """The options that are arguments of ``read_votes``."""
 
 
@@ -46,6 +49,8 @@ class ReadOptions:
         As in :func:`faircrowd.read_votes`.
     calibrate : str or None
         Column of the tasks with known labels to calibrate by.
+    on_missing_group, min_group, small_groups
+        As in :func:`faircrowd.read_votes`.
     """
 
     votes: Path | None
@@ -61,9 +66,12 @@ class ReadOptions:
     on_missing: str = "drop"
     format: str | None = None
     calibrate: str | None = None
+    on_missing_group: str = "error"
+    min_group: int = MIN_GROUP
+    small_groups: str = "leave-out"
 
     @property
-    def columns(self) -> dict[str, str]:
+    def columns(self) -> dict[str, Any]:
         """The arguments of ``read_votes`` that are given."""
         found = {name: getattr(self, name) for name in READING}
         return {name: value for name, value in found.items() if value is not None}
@@ -146,6 +154,7 @@ class FairOptions:
     strict: bool = False
     random_state: int = 0
     confidence: float | None = None
+    positive: str | None = None
     promise: str = "required"
 
     def check(self) -> None:
@@ -165,11 +174,12 @@ class FairOptions:
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {**found, "objective": _matrix(self.objective)}
 
-    def estimator(self, model: "Aggregator") -> "FairCrowd":
-        """Return the estimator that makes the labels of an aggregator fair."""
+    def estimator(self, model: "Aggregator", read: ReadOptions) -> "FairCrowd":
+        """Return the estimator that makes the labels of an aggregator fair, between the groups as they are read."""
         from faircrowd.fair import FairCrowd
 
-        return FairCrowd(model, **{name: getattr(self, name) for name in self.__dataclass_fields__})
+        asked = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return FairCrowd(model, **asked, min_group=read.min_group, small_groups=read.small_groups)
 
 
 @dataclass(frozen=True)
@@ -282,6 +292,8 @@ class RunOptions:
         from faircrowd.aggregate.registry import AGGREGATORS
 
         check_choice("method", self.model.method, tuple(AGGREGATORS))
+        check_choice("on_missing_group", self.read.on_missing_group, ON_MISSING_GROUP)
+        check_policy(self.read.min_group, self.read.small_groups)
         if self.fair is not None:
             self.fair.check()
             if not self.read.group:
@@ -362,7 +374,7 @@ class RunOptions:
             tuple(found["group"] or ()),
             found["truth"],
             found["gold"],
-            **found["reading"],
+            **{"min_group": 1, **found["reading"]},  # earlier versions compared every group
             calibrate=found.get("calibrate"),
         )
         method = found["method"]

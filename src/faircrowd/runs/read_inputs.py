@@ -147,19 +147,8 @@ def control_values(votes: "VoteTable", tasks: Path, column: str, **reading: str 
     """Return the value of a column of the tasks for each task of the votes."""
     import numpy as np
 
-    from faircrowd.votes.encode import encode
     from faircrowd.votes.facts import read_facts
+    from faircrowd.votes.groups import one_value_each
 
-    key, fact = read_facts(tasks, column, **reading)
-    codes, values = encode(fact)
-    place = votes.tasks.code_of(key)
-    of_task = np.full(votes.n_tasks, -1, dtype=np.int64)
-    known = (place >= 0) & (codes >= 0)
-    of_task[place[known]] = codes[known]
-    lacking = np.flatnonzero(of_task < 0)
-    if lacking.size:
-        raise InputError(
-            f"{lacking.size:,} of {votes.n_tasks:,} tasks have no {column!r} in {tasks}: "
-            f"{few(votes.tasks.some(lacking[:5]), lacking.size)}."
-        )
-    return np.asarray(values.names, dtype=object)[of_task]
+    codes, values = one_value_each(votes.tasks, read_facts(tasks, column, **reading), f"{column!r} in {tasks}")
+    return np.asarray(values.names, dtype=object)[codes]

@@ -95,7 +95,7 @@ class Run:
     def compares_groups(self) -> bool:
         """Whether there are groups and classes to compare."""
         votes = self.votes
-        return votes.groups is not None and len(votes.groups) > 1 and votes.n_classes > 1
+        return votes.groups is not None and len(votes.groups) - len(votes.left_out) > 1 and votes.n_classes > 1
 
     @cached_property
     def summary(self) -> Summary:
@@ -152,9 +152,9 @@ class Run:
             estimates=self.estimates,
         )
 
-    def frontier(self, *, objective: str = "accuracy", random_state: int = 0) -> Frontier:
+    def frontier(self, *, objective: str = "accuracy", positive: str | None = None, random_state: int = 0) -> Frontier:
         """Return gap, value, changed labels and, where the truth is known, real accuracy for every epsilon."""
-        result = self._unconstrained(objective, random_state)
+        result = self._unconstrained(objective, random_state, positive)
         can_score = self.truth is not None and not self.in_sample
         return result.frontier_against(self.truth) if can_score and self.truth is not None else result.frontier
 
@@ -172,11 +172,18 @@ class Run:
         how = {"objective": "accuracy", "decision": "deterministic", "random_state": 0, **asked}
         return accuracy_by_epsilon(self.model, epsilons, how)
 
-    def _unconstrained(self, objective: str = "accuracy", random_state: int = 0) -> FairResult:
+    def _unconstrained(
+        self, objective: str = "accuracy", random_state: int = 0, positive: str | None = None
+    ) -> FairResult:
         """Return the labels for epsilon 1, which are the aggregator's own, with rule and frontier."""
         tasks = problem_of(self.model)
         return solve_problem(
-            tasks, epsilon=1.0, objective=objective, decision="deterministic", random_state=random_state
+            tasks,
+            epsilon=1.0,
+            objective=objective,
+            decision="deterministic",
+            random_state=random_state,
+            positive=positive,
         )
 
     def write(
@@ -217,8 +224,9 @@ class Run:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What speaks against trusting what was estimated from known labels."""
-        return self.model.calibration_.notes if isinstance(self.model, CalibratedCrowd) else ()
+        """What speaks against using the labels, or against trusting what was estimated from known labels."""
+        found = () if self.result is None or not self.result.alarm else (self.result.alarm,)
+        return (*found, *self.model.calibration_.notes) if isinstance(self.model, CalibratedCrowd) else found
 
     def all_notes(self, *more: str) -> list[str]:
         """Return what a reader should know before trusting the numbers."""

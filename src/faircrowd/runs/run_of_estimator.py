@@ -49,7 +49,7 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
         raise InputError("The labels of votes in Spark stay there; write the frame labels_ with Spark.")
     is_calibrated = isinstance(model, CalibratedCrowd)
     options = RunOptions(
-        _read_options(given, truth, is_calibrated),
+        _read_options(given, truth, is_calibrated, fair),
         _model_options(model, kind.name),
         FairOptions(
             float(fair.epsilon),
@@ -58,6 +58,7 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
             bool(fair.strict),
             int(fair.random_state),
             None if fair.confidence is None else float(fair.confidence),
+            None if fair.positive is None else result.certificate.positive,
             fair.promise,
         ),
         gold_in_memory=given.true_labels is not None and not isinstance(given.true_labels, str),
@@ -82,18 +83,20 @@ def _model_options(model: Aggregator, name: str) -> ModelOptions:
     return ModelOptions(name, model.get_params(deep=False))
 
 
-def _read_options(given: FitInputs, truth: ByTask | None, calibrated: bool) -> ReadOptions:
+def _read_options(given: FitInputs, truth: ByTask | None, calibrated: bool, fair: FairCrowd) -> ReadOptions:
     group = given.sensitive_features
     names: list[object] = [group] if isinstance(group, str) else list(group) if isinstance(group, list | tuple) else []
     is_named = all(isinstance(name, str) for name in names)
     gold = given.true_labels if isinstance(given.true_labels, str) else None
+    reading: dict[str, Any] = {**given.read_options}
+    reading |= {"min_group": int(fair.min_group), "small_groups": fair.small_groups}
     return ReadOptions(
         given.votes,
         Path(given.tasks) if isinstance(given.tasks, str | os.PathLike) else None,
         tuple(map(str, names)) if is_named else (),
         truth if isinstance(truth, str) else None,
         None if calibrated else gold,
-        **dict(given.read_options),
+        **reading,
         calibrate=gold if calibrated else None,
     )
 

@@ -24,7 +24,9 @@ from faircrowd.report.belief_notes import independence_of
 from faircrowd.report.summary import estimate_facts, group_facts
 from faircrowd.runs.options import ReadOptions, RunOptions
 from faircrowd.runs.progress import QUIET, Progress
-from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out
+from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out, earlier_files
+from faircrowd.votes.groups import settle_groups
+from faircrowd.votes.vocabulary import value_name
 
 __all__ = ["SparkRun", "run_in_spark"]
 
@@ -41,16 +43,20 @@ class SparkRun:
     certificate : Certificate or None
     notes : tuple of str
     written : Written
+    warnings : tuple of str
+        What speaks against using the labels.
     """
 
     summary: Summary
     certificate: Certificate | None
     notes: tuple[str, ...]
     written: Written
+    warnings: tuple[str, ...] = ()
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the run as pairs of a heading and a text."""
-        return [*self.summary.lines(), *([] if self.certificate is None else fair_lines(self.certificate))]
+        more = [] if self.certificate is None else fair_lines(self.certificate)
+        return [*self.summary.lines(), *(("warning", warning) for warning in self.warnings), *more]
 
     def all_notes(self, *more: str) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
@@ -94,7 +100,7 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
             if options.fair is None:
                 model.fit(table, *gold, **more)
             else:
-                fair = options.fair.estimator(model).fit(table, *gold, **more)
+                fair = options.fair.estimator(model, options.read).fit(table, *gold, **more)
                 model = fair.estimator_
         posterior: Any = model.posterior_
         problem: Any = SparkProblem(posterior) if fair is None else fair.result_.problem
@@ -110,20 +116,21 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
                 folder.write_json("certificate.json", fair.certificate_.to_dict())
             write_parquet(problem.table(labels), folder.new_folder(SPARK_LABELS))
         table.close()
-    written = Written(out, tuple(file for file in _FILES if file in folder.names))
+    written = Written(out, tuple(file for file in _FILES if file in folder.names), earlier_files(folder))
     notes = tuple(table.notes())
     if isinstance(model, CalibratedCrowd):
         notes += model.calibration_.notes
         notes += ("whether the known labels look like a random sample of the tasks is not checked in Spark",)
         notes += ("the accuracy of fair labels is not estimated in Spark",) if fair is not None else ()
-    return SparkRun(summary, None if fair is None else fair.certificate_, notes, written)
+    alarms = () if fair is None or not fair.result_.alarm else (fair.result_.alarm,)
+    return SparkRun(summary, None if fair is None else fair.certificate_, notes, written, alarms)
 
 
 def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
     """Read votes and facts about tasks as frames, and pack them."""
     frame = read_frame(session, str(read.votes), read.delimiter)
     facts = None if read.tasks is None else read_frame(session, str(read.tasks), read.delimiter)
-    return spark_votes(
+    votes = spark_votes(
         frame,
         task=read.task,
         worker=read.worker,
@@ -134,7 +141,9 @@ def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
         sensitive_features=read.group,
         true_labels=gold,
         tasks=facts,
+        on_missing_group=read.on_missing_group,
     )
+    return settle_groups(votes, min_group=read.min_group, small_groups=read.small_groups)
 
 
 def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) -> Summary:
@@ -144,7 +153,8 @@ def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) 
     believed_before, believed = tally.accuracies
     names = problem.classes.names
     shares = counts.sum(axis=0) / counts.sum()
-    grouped = {} if votes.groups is None else group_facts(counts, votes.groups.names, names)
+    grouped = {} if votes.groups is None else group_facts(counts, votes.groups.names, names, votes.left_out)
+    grouped |= {} if votes.groups is None else {"merged_groups": list(map(value_name, votes.merged_groups))}
     return Summary(
         method=options.model.name,
         rows=votes.report.to_dict(),

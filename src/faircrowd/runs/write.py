@@ -31,6 +31,7 @@ __all__ = [
     "SPARK_LABELS",
     "Written",
     "check_out",
+    "earlier_files",
     "fill",
     "prepare",
     "write_page",
@@ -59,7 +60,7 @@ class Written:
     files : tuple of str
         The names of the files, in the order in which people look for them.
     notes : tuple of str
-        What could not be written, and why.
+        What could not be written, and why; and what became of the files of an earlier run.
     """
 
     folder: Path
@@ -85,7 +86,15 @@ def write_run(
     if charts is not None:
         with progress.waiting(f"drawing charts in {charts}"):
             draw_charts(run.story, charts)
-    return Written(out, tuple(name for name in files if name in folder.names), notes)
+    return Written(out, tuple(name for name in files if name in folder.names), (*notes, *earlier_files(folder)))
+
+
+def earlier_files(folder: OutputFolder) -> tuple[str, ...]:
+    """Return what became of the files of an earlier run in the same folder."""
+    removed = [name for name in folder.removed if name != CHECKPOINT]
+    replaced = f"the files of an earlier run in {folder.path} were replaced: {', '.join(folder.replaced)}"
+    gone = f"files of an earlier run that this one does not write were removed from {folder.path}: {', '.join(removed)}"
+    return (*([replaced] if folder.replaced else []), *([gone] if removed else []))
 
 
 def prepare(run: "Run", *, report: bool = True, progress: Progress = QUIET) -> None:

@@ -21,9 +21,10 @@ from faircrowd.storage.publish import publish
 from faircrowd.storage.scratch import HIDDEN, Scratch, clear_left, uninterrupted
 from faircrowd.storage.written_folders import record_written
 
-__all__ = ["OutputFolder"]
+__all__ = ["FORMULA", "OutputFolder"]
 
-_FORMULA = r"^[=+\-@\t\r\n]"
+FORMULA = r"[=+\-@\t\r\n]"
+"""How a text begins that a spreadsheet would run as a formula."""
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
@@ -49,11 +50,19 @@ class OutputFolder:
         self._pending: dict[str, Path] = {}
         self._stale: set[str] = set()
         self._scratch: Scratch | None = None
+        self.replaced: tuple[str, ...] = ()
+        self.removed: tuple[str, ...] = ()
+        """Files of an older run that new ones replaced, and those that were removed; known at the end."""
 
     def __enter__(self) -> Self:
         self._made: list[Path] = []
         check_path(self.path)
         try:
+            if self.path.is_symlink() and not self.path.exists():
+                where = os.readlink(self.path)
+                raise FileError(
+                    f"{self.path} is a link to {where}, which does not exist; name a folder for the output."
+                )
             if self.path.exists() and not self.path.is_dir():
                 raise FileError(f"{self.path} is a file; name a folder for the output.")
             for folder in (*reversed(self.path.parents), self.path):
@@ -95,6 +104,9 @@ class OutputFolder:
         for name, path in self._pending.items():
             if path.is_file() and (self.path / name).is_dir():
                 raise IsADirectoryError(errno.EISDIR, f"{name} in it is a folder")
+        older = sorted(name for name in {*self._pending, *self._stale} if os.path.lexists(self.path / name))
+        self.replaced = tuple(name for name in self._pending if name in older)
+        self.removed = tuple(name for name in older if name not in self._pending)
         publish(self._files, self.path, self._pending, self._stale, HIDDEN)
         record_written(self.path)
 
@@ -184,7 +196,7 @@ def _safe(table: pa.Table) -> pa.Table:
 def _neutralised(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
-    risky = pc.and_not(pc.match_substring_regex(column, _FORMULA), pc.match_substring_regex(column, _NUMBER))
+    risky = pc.and_not(pc.match_substring_regex(column, f"^{FORMULA}"), pc.match_substring_regex(column, _NUMBER))
     return pc.if_else(
         risky, pc.binary_join_element_wise(pa.scalar("'", column.type), column, pa.scalar("", column.type)), column
     )

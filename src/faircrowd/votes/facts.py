@@ -17,11 +17,13 @@ from faircrowd.votes.frames import ALIASES, array_of, column_of, find_column, fr
 from faircrowd.votes.readers import Source, open_source
 from faircrowd.votes.vocabulary import Column, Vocabulary, as_objects
 
-__all__ = ["Facts", "Numbers", "Table", "find_facts", "from_table", "pandas_array", "read_facts"]
+__all__ = ["Facts", "Numbers", "Table", "find_facts", "from_table", "pandas_array", "read_facts", "refuse_labels"]
 
 Table: TypeAlias = TableLike | Source
 """A table: a frame, or a file, the latter also with its format and delimiter."""
 
+_LABELS = ("truth", "true_label", "label", "gold", "agg_label")
+"""Columns of tables of tasks that hold labels, and so no groups."""
 _FURTHER_TASK_NAMES = ("task_id", "id")
 """Further names of the task column, in tables with one row per task."""
 
@@ -151,6 +153,8 @@ def from_table(
     if wanted is None:
         rest = [name for name in columns if name != key]
         wanted = next(([name] for name in names or () if name in rest), rest)
+        if names is None:
+            refuse_labels(wanted, where)
         if not wanted:
             raise MissingColumnError(f"{where} has no column besides {key!r}.")
     wanted = [find_column("group", columns, name, where=where) for name in wanted]
@@ -160,6 +164,16 @@ def from_table(
     frame = frame_of(table)
     task = indexed if indexed is not None else column_of(frame, str(key))
     return _arrow(task), [column_of(frame, name) for name in wanted]
+
+
+def refuse_labels(columns: Sequence[str], where: str) -> None:
+    """Raise if a table whose columns are all taken for groups is a whole table of tasks, with labels or ids."""
+    if len(columns) > 1 and (found := [name for name in columns if name in (*_LABELS, *ALIASES["task"])]):
+        groups = [name for name in columns if name not in found]
+        raise InputError(
+            f"Every column of {where} would define groups, also {few(found)}; give only those that do, such as "
+            f"frame[{groups[:1] or ['group']!r}]."
+        )
 
 
 def pandas_array(values: IntoSeries) -> Column:

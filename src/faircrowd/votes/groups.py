@@ -1,19 +1,41 @@
 """What is known about tasks besides the votes: sensitive groups and true labels."""
 
-from collections.abc import Sequence
-from typing import Any
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from faircrowd._checks import few
+from faircrowd._checks import check_choice, few
 from faircrowd._types import ByTask, TableLike
 from faircrowd.errors import InputError
+from faircrowd.votes.alignment import check_index
 from faircrowd.votes.encode import encode, keep_used
 from faircrowd.votes.facts import Facts, Table, find_facts
+from faircrowd.votes.frames import is_frame
+from faircrowd.votes.group_policy import ON_MISSING_GROUP, check_comparable, check_policy, free_name, plan_groups
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
-__all__ = ["attach_groups", "gold_codes", "gold_pairs", "groups_of", "intersect", "label_facts", "truth_codes"]
+__all__ = [
+    "Grouped",
+    "attach_groups",
+    "gold_codes",
+    "gold_pairs",
+    "groups_of",
+    "has_ids",
+    "intersect",
+    "label_facts",
+    "no_group",
+    "one_value_each",
+    "settle_groups",
+    "truth_codes",
+    "with_missing",
+]
+
+V = TypeVar("V")
+"""Votes, in memory or in Spark."""
 
 
 def attach_groups(
@@ -23,6 +45,9 @@ def attach_groups(
     votes: tuple[Table, str] | None = None,
     tasks: TableLike | None = None,
     delimiter: str | None = None,
+    on_missing_group: str = "error",
+    min_group: int = 1,
+    small_groups: str = "leave-out",
 ) -> VoteTable:
     """Give each task of a table its sensitive group.
 
@@ -34,18 +59,60 @@ def attach_groups(
         Where the votes came from, for groups that are a column of it.
     tasks : path or frame, optional
         A table of tasks, for groups that are a column of it.
+    on_missing_group, min_group, small_groups
+        As in :func:`faircrowd.read_votes`.
 
     Raises
     ------
     InputError
-        If a task has no group, or two different ones.
+        If a task has no group (unless ``on_missing_group`` allows it), or two different ones.
     """
+    check_index(sensitive_features, table.tasks, "sensitive_features")
     key, columns = find_facts(sensitive_features, votes, tasks, delimiter)
-    group, groups = _align(table.tasks, key, columns)
-    return table.with_groups(groups, group)
+    found = _align(table.tasks, key, columns, on_missing_group)
+    grouped = table.with_groups(found.groups, found.group, found.left_out)
+    return settle_groups(grouped, min_group=min_group, small_groups=small_groups)
 
 
-def groups_of(tasks: Vocabulary, sensitive_features: ByTask) -> tuple[Codes, Vocabulary]:
+def settle_groups(votes: V, *, min_group: int, small_groups: str = "leave-out", required: bool = False) -> V:
+    """Return votes, in memory or in Spark, whose small groups are left out of constraints, or merged.
+
+    Parameters
+    ----------
+    votes : VoteTable or SparkVotes
+    min_group, small_groups
+        As in :func:`faircrowd.read_votes`.
+    required : bool
+        Whether to raise if fewer than two groups remain to be compared; otherwise all are compared then, as there is no
+        constraint that they could spoil.
+    """
+    check_policy(min_group, small_groups)
+    found: Any = votes
+    if found.groups is None:
+        return votes
+    sizes = found.tasks_per_group
+    plan = plan_groups(found.groups, sizes, found.left_out, min_group=min_group, small_groups=small_groups)
+    sizes = np.bincount(plan.place, weights=sizes, minlength=len(plan.groups)).astype(np.int64)
+    if required:
+        check_comparable(plan.groups, sizes, plan.left_out)
+    elif len(plan.groups) - len(plan.left_out) < 2:
+        return votes
+    if plan.merged:
+        merged = (*found.merged_groups, *plan.merged)
+        found = replace(found.recoded("group", plan.groups, plan.place), merged_groups=merged)
+    settled: V = replace(found, left_out=plan.left_out)
+    return settled
+
+
+class Grouped(NamedTuple):
+    """The group of each task, the groups, and those of them that no constraint speaks of, with the reason."""
+
+    group: Codes
+    groups: Vocabulary
+    left_out: dict[int, str]
+
+
+def groups_of(tasks: Vocabulary, sensitive_features: ByTask, *, on_missing_group: str = "error") -> Grouped:
     """Return the group of each task, and the groups.
 
     ``sensitive_features`` is as in :func:`faircrowd.read_votes`, or an array (or list) with one row
@@ -57,12 +124,14 @@ def groups_of(tasks: Vocabulary, sensitive_features: ByTask) -> tuple[Codes, Voc
         columns = [column if isinstance(column, np.ndarray) else as_objects(list(column)) for column in columns]
         if len(columns[0]) != len(tasks):
             raise InputError(f"sensitive_features has {len(columns[0]):,} rows for {len(tasks):,} tasks.")
-        return _align(tasks, None, columns)
-    return _align(tasks, *find_facts(sensitive_features, None, None, None))
+        return _align(tasks, None, columns, on_missing_group)
+    check_index(sensitive_features, tasks, "sensitive_features")
+    return _align(tasks, *find_facts(sensitive_features, None, None, None), on_missing_group)
 
 
-def _align(tasks: Vocabulary, key: Column | None, columns: Sequence[Column]) -> tuple[Codes, Vocabulary]:
+def _align(tasks: Vocabulary, key: Column | None, columns: Sequence[Column], on_missing_group: str) -> Grouped:
     """Return the group of each task, by its key (by its row, if there are no keys), and the groups."""
+    check_choice("on_missing_group", on_missing_group, ON_MISSING_GROUP)
     coded = [encode(column) for column in columns]
     codes, groups = coded[0] if len(coded) == 1 else intersect(coded)
     group = codes
@@ -80,13 +149,35 @@ def _align(tasks: Vocabulary, key: Column | None, columns: Sequence[Column]) -> 
                 "a task belongs to one."
             )
     lacking = np.flatnonzero(group < 0)
-    if lacking.size:
-        raise InputError(
-            f"{lacking.size:,} of {len(tasks):,} tasks have no group: "
-            f"{few(tasks.some(lacking[:5]), lacking.size)}; give each task a group, or leave its votes out."
-        )
-    group, groups, _ = keep_used(group, groups)
-    return group, groups
+    if not lacking.size:
+        group, groups, _ = keep_used(group, groups)
+        return Grouped(group, groups, {})
+    if on_missing_group == "error" or lacking.size == len(tasks):
+        raise no_group(lacking.size, len(tasks), few(tasks.some(lacking[:5]), lacking.size))
+    group = group.copy()
+    grouped = group >= 0
+    group[grouped], groups, _ = keep_used(group[grouped], groups)
+    group[lacking] = len(groups)
+    groups, left_out = with_missing(groups, on_missing_group)
+    return Grouped(group, groups, left_out)
+
+
+def with_missing(groups: Vocabulary, on_missing_group: str) -> tuple[Vocabulary, dict[int, str]]:
+    """Return the groups and one more, for tasks without a group, which is left out unless the policy is "own"."""
+    names = groups.to_list()
+    left_out = {} if on_missing_group == "own" else {len(groups): "no group is known"}
+    return Vocabulary.of([*names, free_name("missing", names)]), left_out
+
+
+def no_group(lacking: int, total: int, names: str) -> InputError:
+    """Return the error about tasks without a group."""
+    wanted = (
+        "do the task ids match?"
+        if lacking == total
+        else "give each task a group, or leave these tasks out of the constraint with on_missing_group='drop', or make "
+        "them a group with on_missing_group='own'."
+    )
+    return InputError(f"{lacking:,} of {total:,} tasks have no group: {names}; {wanted}")
 
 
 def gold_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[VoteTable, Codes]:
@@ -115,8 +206,10 @@ def _refuse_several(table: VoteTable, clash: Codes) -> None:
         raise InputError(f"{several.size:,} tasks have more than one true label: {names}.")
 
 
-def truth_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, list[Any]]:
+def truth_codes(table: VoteTable, true_labels: ByTask | Facts, what: str = "truth") -> tuple[Codes, list[Any]]:
     """Find the true label of each task, for scoring: the classes stay those of the votes.
+
+    ``what`` is what the labels are called in messages.
 
     Returns
     -------
@@ -125,6 +218,7 @@ def truth_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, l
     strange : list
         The labels that nobody voted for.
     """
+    check_index(true_labels, table.tasks, what)
     key, column = label_facts(true_labels)
     codes, truths = encode(column)
     place = table.tasks.code_of(key)
@@ -139,6 +233,39 @@ def truth_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, l
     return truth, truths.some(seen[found[seen] < 0])
 
 
+def one_value_each(tasks: Vocabulary, facts: ByTask | Facts, what: str) -> tuple[Codes, Vocabulary]:
+    """Return the code of one value for each task, by id, and the values; raise if a task has none, or several.
+
+    Parameters
+    ----------
+    what : str
+        What the values are called in messages.
+    """
+    check_index(facts, tasks, what)
+    key, (column, *more) = find_facts(facts, None, None, None, names=("label", "agg_label"))
+    if more:
+        raise InputError(f"{what} must be one column; got several.")
+    codes, values = encode(column)
+    place = tasks.code_of(key)
+    known = (place >= 0) & (codes >= 0)
+    found = np.full(len(tasks), -1, dtype=np.int32)
+    found[place[known]] = codes[known]
+    for rows, problem in (
+        (np.flatnonzero(found < 0), f"no {what}"),
+        (np.unique(place[known][found[place[known]] != codes[known]]), f"more than one {what}"),
+    ):
+        if rows.size:
+            names = few(tasks.some(rows[:5]), rows.size)
+            hint = "; do the task ids match?" if rows.size == len(tasks) else "."
+            raise InputError(f"{rows.size:,} of {len(tasks):,} tasks have {problem}: {names}{hint}")
+    return found, values
+
+
+def has_ids(facts: object) -> bool:
+    """Return whether facts about tasks go by id: in a Series, dict, frame or file they do, in an array they do not."""
+    return isinstance(facts, Mapping | Facts | str | os.PathLike) or hasattr(facts, "loc") or is_frame(facts)
+
+
 def label_facts(true_labels: ByTask | Facts) -> tuple[Column, Column]:
     """Return the tasks that true labels are given for, and the labels."""
     key, (column, *more) = find_facts(true_labels, None, None, None, names=("label", "truth", "true_label"))
@@ -149,6 +276,7 @@ def label_facts(true_labels: ByTask | Facts) -> tuple[Column, Column]:
 
 def gold_pairs(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, Codes, Vocabulary]:
     """Return the (task, label) pairs of true labels for tasks of the table, and the classes that code them."""
+    check_index(true_labels, table.tasks, "true_labels")
     key, column = label_facts(true_labels)
     codes, truths = encode(column)
     place = table.tasks.code_of(key)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +39,9 @@ def read_votes(
     on_missing: str = "drop",
     delimiter: str | None = None,
     format: str | None = None,
+    on_missing_group: str = "error",
+    min_group: int = 1,
+    small_groups: str = "leave-out",
 ) -> VoteTable:
     """Read votes into a compact table, with an account of every row.
 
@@ -64,6 +68,14 @@ def read_votes(
     format : str, optional
         The format of the file, one of :data:`faircrowd.votes.readers.READERS` ("csv", "tsv", "jsonl", "parquet"), if
         it is not the one its name suggests.
+    on_missing_group : {"error", "drop", "own"}
+        What to do with tasks without a group: raise, leave them out of every constraint on the groups, or make them a
+        group of their own. In both of the latter cases the group is called "missing".
+    min_group : int
+        Groups with fewer tasks than this are small; 1 compares every group.
+    small_groups : {"leave-out", "merge", "error"}
+        What to do with small groups: leave them out of every constraint on the groups (unless fewer than two groups
+        would remain), merge them into one group "other", or raise.
 
     Returns
     -------
@@ -116,7 +128,9 @@ def read_votes(
     votes = replace(votes, report=votes.report.with_left_out(left_out))
     if sensitive_features is not None:
         known = table, roles["task"]
-        votes = attach_groups(votes, sensitive_features, votes=known, tasks=tasks, delimiter=delimiter)
+        policy: dict[str, Any] = {"min_group": min_group, "small_groups": small_groups}
+        policy["on_missing_group"] = on_missing_group
+        votes = attach_groups(votes, sensitive_features, votes=known, tasks=tasks, delimiter=delimiter, **policy)
     for line in votes.notes():
         warn(line, DataWarning)
     return votes

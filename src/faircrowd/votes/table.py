@@ -1,7 +1,8 @@
 """The votes, encoded: what every later stage works on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,10 @@ class VoteTable:
         The group of each task.
     report : VotesReport
         What happened to every row of the source.
+    left_out : mapping of int to str
+        From the codes of groups that no constraint speaks of to the reason (:mod:`faircrowd.votes.group_policy`).
+    merged_groups : tuple
+        Small groups that became the last group.
     """
 
     tasks: Vocabulary
@@ -51,6 +56,8 @@ class VoteTable:
     group: Codes | None = None
     report: VotesReport = field(default_factory=VotesReport)
     style: Style = field(default_factory=Style)
+    left_out: Mapping[int, str] = field(default_factory=dict)
+    merged_groups: tuple[Any, ...] = ()
 
     @property
     def n_votes(self) -> int:
@@ -101,6 +108,13 @@ class VoteTable:
             release(piece)
         return counts
 
+    @property
+    def tasks_per_group(self) -> NDArray[np.int64]:
+        """Number of tasks of each group; of all, without groups."""
+        if self.groups is None or self.group is None:
+            return np.array([self.n_tasks])
+        return np.bincount(self.group, minlength=len(self.groups))
+
     def notes(self) -> list[str]:
         """Return what users should know: which rows were set aside, and which labels or groups look alike."""
         return notes_on(self.report, self.classes, self.groups)
@@ -119,14 +133,15 @@ class VoteTable:
         if role == "worker":
             return self.with_workers(vocabulary, place[self.worker])
         if role == "group":
-            return self.with_groups(vocabulary, place[self.group])
+            left_out = {int(place[a]): why for a, why in self.left_out.items() if place[a] >= 0}
+            return self.with_groups(vocabulary, place[self.group], left_out)
         # The new classes may not fit the type of the column of votes.
         kinds = {name: kind for name, kind in self.style.dtypes.items() if name != "label"}
         return replace(self, classes=vocabulary, label=place[self.label], style=replace(self.style, dtypes=kinds))
 
-    def with_groups(self, groups: Vocabulary, group: Codes) -> "VoteTable":
-        """Return the table with the sensitive group of each task."""
-        return replace(self, groups=groups, group=group)
+    def with_groups(self, groups: Vocabulary, group: Codes, left_out: Mapping[int, str] | None = None) -> "VoteTable":
+        """Return the table with the sensitive group of each task, and the groups that no constraint speaks of."""
+        return replace(self, groups=groups, group=group, left_out=left_out or {}, merged_groups=())
 
     def with_classes(self, classes: Vocabulary) -> "VoteTable":
         """Return the table coded by a larger list of classes."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from faircrowd.audit import by_group, equal_opportunity_difference
 from faircrowd.audit.metrics.by_group import column_values, style_of
-from faircrowd.errors import DataWarning, InputError
+from faircrowd.errors import InputError
 from faircrowd.votes import Vocabulary
 from strategies import examples
 
@@ -124,8 +124,10 @@ def test_strata_are_checked() -> None:
     with pytest.raises(InputError, match="control_features is missing in 1 of 2 rows"):
         by_group([0, 1], sensitive_features=["a", "b"], control_features=[1, None])
     label = pd.Series([0, 1], index=["t", "u"])
-    with pytest.warns(DataWarning, match="y_pred and control_features have the same index in another order"):
-        by_group(label, sensitive_features=["a", "b"], control_features=label[::-1])
+    expected = by_group(label, sensitive_features=["a", "b"], control_features=label)
+    assert by_group(label, sensitive_features=["a", "b"], control_features=label[::-1]).equals(expected)
+    with pytest.raises(InputError, match="control_features and y_pred have an index each"):
+        by_group(label, sensitive_features=["a", "b"], control_features=label.reset_index(drop=True))
 
 
 def test_kinds_of_frames_and_of_values() -> None:

@@ -275,16 +275,19 @@ def test_three_features_are_intersected() -> None:
     assert found == pytest.approx(rates.max() - rates.min(), abs=1e-15)
 
 
-def test_rows_are_matched_by_position_and_an_index_in_another_order_gives_a_warning() -> None:
+def test_rows_are_matched_by_index_where_both_have_one_and_else_by_position() -> None:
     label = pd.Series([1, 1, 0, 0], index=list("wxyz"))
-    moved = pd.Series(["a", "b", "a", "b"], index=list("zxyw"))
-    with pytest.warns(DataWarning, match="same index in another order"):
-        assert audit.demographic_parity_difference(None, label, sensitive_features=moved) == 0.0
+    moved = pd.Series(["a", "b", "a", "b"], index=list("zxyw"))  # a: 0 and 0, b: 1 and 1
+    assert audit.demographic_parity_difference(None, label, sensitive_features=moved) == 1.0
+    assert audit.demographic_parity_difference(None, label, sensitive_features=moved.to_numpy()) == 0.0
+    assert audit.demographic_parity_difference(None, label.to_numpy(), sensitive_features=moved) == 0.0
     levels = pd.MultiIndex.from_product([[0, 1], [2, 3]])
-    for index in (range(4), levels):  # a different index: no warning
+    for index in (range(4), levels, list("wwxy")):
         others = moved.set_axis(index)
-        assert audit.demographic_parity_difference(None, label, sensitive_features=others) == 0.0
-        assert audit.demographic_parity_difference(None, others, sensitive_features=label) == 0.0
+        with pytest.raises(InputError, match="have an index each"):
+            audit.demographic_parity_difference(None, label, sensitive_features=others)
+        with pytest.raises(InputError, match="have an index each"):
+            audit.demographic_parity_difference(None, others, sensitive_features=label)
 
 
 def test_a_group_without_positives_gives_a_warning() -> None:

@@ -1,7 +1,6 @@
 """Columns as codes: which values are equal, what is refused and with which message, and how rows are counted."""
 
 import re
-import warnings
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,8 @@ from faircrowd.audit.metrics.sample import (
     read_sample,
     read_weights,
     tally,
-    warn_of_order,
 )
-from faircrowd.errors import DataWarning, InputError
+from faircrowd.errors import InputError
 from faircrowd.votes import Vocabulary
 
 
@@ -116,22 +114,6 @@ def test_weights() -> None:
         read_weights([0, 0], 2)
     with pytest.raises(InputError, match="sample_weight has 1 rows and y_pred has 2"):
         read_weights([1], 2)
-
-
-def test_an_index_in_another_order_gives_a_warning() -> None:
-    given = pd.Series([1, 0, 1], index=list("xyz"))
-    with pytest.warns(DataWarning, match="y_pred and truth have the same index in another order") as warned:
-        warn_of_order(given, plain=[1, 2, 3], same=given, other=given.set_axis(list("xyw")), truth=given[::-1])
-    assert "bring truth into the order of y_pred with .loc[y_pred.index]" in str(warned[0].message)
-    assert len(warned) == 1
-    twice = given.set_axis(list("xxy"))
-    levels = given.set_axis(pd.MultiIndex.from_tuples([("x", 1), ("y", 1), ("z", 1)]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warn_of_order(twice, truth=twice[::-1])
-        warn_of_order([1, 0, 1], truth=given)
-        warn_of_order(levels, truth=given)
-        warn_of_order(given, truth=None)
 
 
 def test_tallies() -> None:

@@ -13,6 +13,7 @@ import pytest
 from pyarrow.csv import read_csv
 
 from faircrowd import DawidSkene, FairCrowd, FairRule, MajorityVote, Wawa, read_votes
+from faircrowd.engines import spark_votes
 from faircrowd.engines.spark.files import read_frame, write_parquet
 from faircrowd.errors import DataWarning, FaircrowdError, InputError, OptionError
 from faircrowd.fair import apply_rule
@@ -51,13 +52,15 @@ KINDS = {
     "tied": (2, 2, "majority", {}),
     "randomized": (2, 2, "dawid-skene", {"decision": "randomized"}),
     "f1": (2, 2, "majority", {"objective": "f1"}),
+    "drawn f1": (2, 2, "majority", {"objective": "f1", "decision": "randomized"}),
+    "drawn classes": (3, 3, "majority", {"decision": "randomized"}),
     "groups": (2, 3, "dawid-skene", {}),
     "classes": (3, 2, "majority", {}),
     "gains": (3, 3, "dawid-skene", {"objective": [[2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 1.0]]}),
 }
 
 
-QUICK = ("two", "tied", "gains")
+QUICK = ("two", "tied", "gains", "drawn classes")
 
 
 @pytest.mark.filterwarnings("ignore:objective='f1' takes:faircrowd.errors.DataWarning")
@@ -70,6 +73,35 @@ def test_fair_labels_rule_and_certificate_are_those_of_memory(spark: Any, kind: 
     labels, rule, certificate = inside.labels_.to_dict(), inside.rule_.to_json(), inside.certificate_
     assert certificate.gap_before > 0.05
     there = fair.fit(frame_of(spark, votes, len(kind)), sensitive_features="group")
+    assert there.rule_.to_json() == rule
+    assert replace(there.certificate_, seconds=0) == replace(certificate, seconds=0)
+    assert labels_of(there.labels_) == labels
+
+
+@pytest.mark.filterwarnings("ignore::faircrowd.errors.DataWarning")
+@pytest.mark.parametrize(
+    ("model", "missing", "settings"),
+    [
+        ("dawid-skene", "drop", {"small_groups": "leave-out"}),
+        ("majority", "own", {"small_groups": "merge", "min_group": 8, "decision": "randomized"}),
+    ],
+)
+def test_small_and_missing_groups_are_those_of_memory(
+    spark: Any, model: str, missing: str, settings: dict[str, Any]
+) -> None:
+    """Four tasks of a third group, and five without a group."""
+    votes = crowd(500, 2, 2)
+    votes.loc[votes["task"] < 4, "group"] = "rare"
+    votes.loc[votes["task"] >= 495, "group"] = None
+    fair = FairCrowd(MODELS[model], epsilon=0.05, **settings)
+    asked = {"on_missing_group": missing}
+    inside = fair.fit(votes, sensitive_features="group", read_options=asked)
+    labels, rule, certificate = inside.labels_.to_dict(), inside.rule_.to_json(), inside.certificate_
+    assert certificate.left_out or certificate.merged_groups
+    given = frame_of(spark, votes)
+    with pytest.raises(InputError, match="5 of 500 tasks have no group: 49"):
+        spark_votes(given, sensitive_features="group")
+    there = fair.fit(spark_votes(given, sensitive_features="group", **asked))
     assert there.rule_.to_json() == rule
     assert replace(there.certificate_, seconds=0) == replace(certificate, seconds=0)
     assert labels_of(there.labels_) == labels

@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 
-from faircrowd.exact.hashing import draw
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.program.assign import (
     SplitAtoms,
-    deterministic_labels,
     find_split_atoms,
     label_cuts,
     label_probabilities,
-    randomized_labels,
+    labels_by_cuts,
     unconstrained_labels,
     unconstrained_probabilities,
 )
@@ -75,8 +73,6 @@ def test_probabilities_are_those_of_the_atoms() -> None:
     split, of_task, shares = shares_of(problem)
     probabilities = problem.emit(label_probabilities, GAIN, PRICES, split)
     np.testing.assert_array_equal(probabilities, shares[of_task])
-    wanted = draw(probabilities, lambda rows: next(problem._pieces()).hashes(rows, 6))
-    np.testing.assert_array_equal(problem.emit(randomized_labels, GAIN, PRICES, split, 6), wanted)
     for one in range(4):  # the first hash and the last, too
         single = SplitAtoms(split.hashes[[one]], split.widest, split.shares[[one]])
         own = collect(problem, GAIN).hashes[of_task] == split.hashes[one]
@@ -90,8 +86,9 @@ def test_probabilities_are_those_of_the_atoms() -> None:
     np.testing.assert_array_equal(few[beyond], np.eye(3)[scores(problem).argmax(axis=1)][beyond])
 
 
+@pytest.mark.parametrize("by_evidence", [False, True])
 @pytest.mark.parametrize("evidence", [False, True])
-def test_counts_of_labels_go_to_tasks_in_their_order(evidence: bool) -> None:
+def test_counts_of_labels_go_to_tasks_in_their_order(evidence: bool, by_evidence: bool) -> None:
     """Own labels first, then others by number; of the tasks of an atom, those of more evidence, then of lower hash."""
     problem = some(evidence)
     split, of_task, _ = shares_of(problem)
@@ -102,11 +99,11 @@ def test_counts_of_labels_go_to_tasks_in_their_order(evidence: bool) -> None:
     counts[(counts == [5, 2, 2]).all(axis=1)] = [5, 3, 2]
     counts[counts.max(axis=1) == 10] = [4, 5, 1]
     assert counts.sum(axis=1).tolist() == [10] * 4
-    cuts = label_cuts(problem, GAIN, PRICES, split, counts, 6)
-    labels = problem.emit(deterministic_labels, GAIN, PRICES, split, cuts, 6)
+    cuts = label_cuts(problem, GAIN, PRICES, split, counts, 6, by_evidence)
+    labels = problem.emit(labels_by_cuts, GAIN, PRICES, split, cuts, 6)
     wanted = scores(problem).argmax(axis=1)
     for place, count in zip(places, counts, strict=True):
-        rows = problem.ordered(np.flatnonzero(of_task == place), 6)
+        rows = (problem.ordered if by_evidence else problem.shuffled)(np.flatnonzero(of_task == place), 6)
         kept = int(np.bincount(problem.own[rows], minlength=3).argmax())
         order = [kept, *(k for k in range(3) if k != kept)]
         wanted[rows] = np.repeat(order, count[order])
@@ -123,7 +120,7 @@ def test_atoms_of_one_label_each_have_one_cut(monkeypatch: pytest.MonkeyPatch) -
     cuts = label_cuts(problem, GAIN, PRICES, split, counts, 6)
     assert cuts == (((1, None),), ((2, None),), ((0, None),), ((1, None),))
     assert some_split[1:] == cuts[1:]
-    labels = problem.emit(deterministic_labels, GAIN, PRICES, split, cuts, 6)
+    labels = problem.emit(labels_by_cuts, GAIN, PRICES, split, cuts, 6)
     atoms = collect(problem, GAIN)
     for hash_, label in zip(split.hashes, (1, 2, 0, 1), strict=True):
         assert set(labels[atoms.hashes[of_task] == hash_]) == {label}

@@ -59,9 +59,9 @@ def test_atoms_that_are_collected_and_a_sample_of_them() -> None:
     gains, group = some()
     problem, gain = read_posterior(gains, group), make_gain("accuracy", 3)
     every = rows_of(collect(problem, gain))
-    assert every == summed(gains, group, np.ones(200)) == rows_of(collect(problem, gain, 1))
+    assert every == summed(gains, group, np.ones(200)) == rows_of(collect(problem, gain, one_in=1))
     for one_in in (2, 3):
-        found = collect(problem, gain, one_in)
+        found = collect(problem, gain, one_in=one_in)
         assert (found.hashes % np.uint64(one_in) == 0).all()
         kept = rows_of(found)
         assert 0 < len(kept) < len(every)

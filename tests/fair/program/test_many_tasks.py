@@ -17,6 +17,7 @@ from faircrowd.fair.tasks.read_posterior import read_posterior
 
 PARITY = DemographicParity(0.03)
 GAIN = Gain("gains", np.array([[2.0, -1.0, 0.5], [-3.0, 1.5, 0.0], [0.25, 0.0, 1.0]]), np.array([0.25, 0.0, -0.5]))
+NUMBERS = np.arange(2, dtype=np.int32)
 CENTRE = np.array([[0.1, -0.05, -0.05], [-0.1, 0.05, 0.05]])
 
 
@@ -38,7 +39,7 @@ def near(problem: Problem) -> np.ndarray:
 def test_tasks_are_either_gathered_or_counted() -> None:
     problem = some(200)
     reach = float(np.sort(near(problem))[60])  # that of a task, which is within
-    atoms = many_tasks._undecided(problem, GAIN, CENTRE, reach)
+    atoms = many_tasks._undecided(problem, GAIN, NUMBERS, CENTRE, reach)
     within = near(problem) <= reach
     assert within.sum() == 61
     gains = GAIN.of(problem.posterior)
@@ -73,7 +74,7 @@ def test_room_to_close_the_gap_of_the_others() -> None:
 
 def test_a_sample_stands_for_all() -> None:
     problem = some(400)
-    found = many_tasks._sample(problem, GAIN, 100)  # one in four
+    found = many_tasks._sample(problem, GAIN, NUMBERS, 100)  # one in four
     assert found is not None
     assert (found.hashes % np.uint64(4) == 0).all()
     whole = collect(problem, GAIN)
@@ -85,28 +86,28 @@ def test_a_sample_stands_for_all() -> None:
 
 def test_one_in_two_is_the_largest_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = some(400)
-    found = many_tasks._sample(problem, GAIN, 300)
+    found = many_tasks._sample(problem, GAIN, NUMBERS, 300)
     assert found is not None
     assert (found.hashes % np.uint64(2) == 0).all()
     assert (found.hashes % np.uint64(4) != 0).any()
     monkeypatch.setattr(many_tasks, "_SAMPLED_TASKS", 50)
-    small = many_tasks._sample(problem, GAIN, 300)
+    small = many_tasks._sample(problem, GAIN, NUMBERS, 300)
     assert small is not None
     assert (small.hashes % np.uint64(8) == 0).all()
 
 
 def test_no_sample_where_most_tasks_have_equals_or_a_group_is_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert many_tasks._sample(some(400, copies=20), GAIN, 100) is None
+    assert many_tasks._sample(some(400, copies=20), GAIN, NUMBERS, 100) is None
     rng = np.random.default_rng(0)
     lonely = read_posterior(rng.dirichlet(np.ones(3), 400), np.append(np.zeros(399, dtype=int), 1))
     whole = collect(lonely, GAIN)
     (seen,) = whole.hashes[whole.group == 1] % np.uint64(4)
-    found = many_tasks._sample(lonely, GAIN, 100)
+    found = many_tasks._sample(lonely, GAIN, NUMBERS, 100)
     assert (found is None) == (seen != 0)
     monkeypatch.setattr(many_tasks, "_SAMPLED_TASKS", 100)
-    most = 4 * collect(some(400), GAIN, 4).mass.size
-    assert many_tasks._sample(some(400), GAIN, most) is None
-    assert many_tasks._sample(some(400), GAIN, most - 1) is not None
+    most = 4 * collect(some(400), GAIN, one_in=4).mass.size
+    assert many_tasks._sample(some(400), GAIN, NUMBERS, most) is None
+    assert many_tasks._sample(some(400), GAIN, NUMBERS, most - 1) is not None
 
 
 def test_up_to_a_number_of_tasks_all_are_gathered() -> None:

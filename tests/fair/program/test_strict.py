@@ -10,7 +10,7 @@ from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.program import strict
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
-from faircrowd.fair.program.strict import strict_counts
+from faircrowd.fair.program.strict import best_counts_of_free_atoms, strict_counts
 
 
 def some(seed: int, n_classes: int = 2, masses: tuple[float, ...] = (1, 2, 1, 3, 2, 1)) -> tuple[Atoms, np.ndarray]:
@@ -94,7 +94,7 @@ def opened(
         assert 0 < given[5] <= 60
         return answers[len(asked) - 1]
 
-    monkeypatch.setattr(strict, "_program", program)
+    monkeypatch.setattr(strict, "best_counts_of_free_atoms", program)
     return strict_counts(atoms, mass, relaxed, DemographicParity(0.1)), asked
 
 
@@ -163,7 +163,8 @@ def test_a_program_with_closed_atoms() -> None:
     atoms, mass = some(2)
     best = atoms.gains.argmax(axis=1)
     free = np.array([True, True, False, True, False, True])
-    found = strict._program(atoms, mass, free, best, DemographicParity(0.3), 10.0)
+    start = np.rint(atoms.mass[:, None] * np.eye(2)[best]).astype(np.int64)
+    found = best_counts_of_free_atoms(atoms, mass, free, start, DemographicParity(0.3), 10.0)
     assert found is not None
     counts, bound = found
     closed = ~free
@@ -176,4 +177,5 @@ def test_a_program_with_closed_atoms() -> None:
     shut = np.zeros(6, dtype=bool)
     shut[0] = True
     apart = atoms._replace(gains=np.where(atoms.group[:, None] == [0, 1], 1.0, 0.0))
-    assert strict._program(apart, mass, shut, apart.gains.argmax(axis=1), DemographicParity(0.1), 10.0) is None
+    start = np.rint(atoms.mass[:, None] * np.eye(2)[apart.gains.argmax(axis=1)]).astype(np.int64)
+    assert best_counts_of_free_atoms(apart, mass, shut, start, DemographicParity(0.1), 10.0) is None

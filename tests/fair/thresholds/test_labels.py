@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from faircrowd.exact.hashing import uniforms
 from faircrowd.exact.sums import PROBABILITY_UNIT, TERMS_PER_CARRY, limbs_to_numbers
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.population import Tasks
@@ -11,10 +10,9 @@ from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.thresholds.labels import (
     Threshold,
     add_unconstrained,
-    deterministic_labels,
-    randomized_labels,
     randomized_probabilities,
     rows_at_key,
+    threshold_labels,
     unconstrained_labels,
     unconstrained_probabilities,
 )
@@ -92,12 +90,10 @@ def test_labels_by_thresholds(evidence: bool) -> None:
                 end = (int(found[order[-1]]), int(tasks.hashes(rows[a], seed)[order[-1]])) if counts[a] else None
                 thresholds.append(Threshold(threshold_keys[a], end))
                 wanted[rows[a][order]] = True
-            np.testing.assert_array_equal(
-                deterministic_labels(tasks, COST, (thresholds[0], thresholds[1]), seed), wanted
-            )
+            np.testing.assert_array_equal(threshold_labels(tasks, COST, (thresholds[0], thresholds[1]), seed), wanted)
 
 
-def test_labels_at_the_threshold_are_random() -> None:
+def test_probabilities_at_the_threshold() -> None:
     tasks = some(80, 2)
     cost, group, threshold_keys, fractions = keys(tasks, COST), tasks.group, (0.25, -0.5), (0.375, 0.75)
     probability = np.array(
@@ -112,5 +108,3 @@ def test_labels_at_the_threshold_are_random() -> None:
         randomized_probabilities(tasks, COST, threshold_keys, fractions),
         np.stack([1 - probability, probability], axis=1),
     )
-    drawn = uniforms(tasks.hashes(np.arange(80), 9)) >= 1 - probability
-    np.testing.assert_array_equal(randomized_labels(tasks, COST, threshold_keys, fractions, 9), drawn)

@@ -6,8 +6,9 @@ import pytest
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.thresholds.relaxed import RelaxedThresholds
-from faircrowd.fair.thresholds.solve import solve_thresholds, weighted_labels, weighted_probabilities
+from faircrowd.fair.thresholds.solve import solve_thresholds, weighted_probabilities
 from faircrowd.fair.thresholds.sorted_group import sort_groups
+from faircrowd.fair.whole_tasks import TO_THE_LETTER
 
 P = np.array([0.5, 0.875, 0.125, 0.5, 0.75, 0.25, 1.0, 0.5, 0.0])
 GROUP = np.array([0, 1, 0, 1, 0, 1, 0, 0, 1])
@@ -19,7 +20,7 @@ def test_labels_and_probabilities_follow_the_order_of_each_group() -> None:
     problem = read_posterior(np.stack([1 - P, P], axis=1), GROUP, sample_weight=WEIGHTS, evidence=EVIDENCE)
     found = sort_groups(problem, make_gain("accuracy", 2), 0)
     assert found.order is not None
-    labels = weighted_labels(problem, found, 1.0)
+    labels = solve_thresholds(problem, make_gain("accuracy", 2), 1.0, TO_THE_LETTER, 0).labels
     assert labels.dtype == np.int32
     assert labels.tolist() == (P > 0.5).astype(int).tolist()
     relaxed = RelaxedThresholds((1, 2), (2, 1), (0.25, 0.75), 0.0, 0.0, 0.0, 0.0)
@@ -35,6 +36,7 @@ def test_labels_and_probabilities_follow_the_order_of_each_group() -> None:
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_only_an_optimal_solution_is_called_exact(weighted: bool, decision: str, epsilon: float) -> None:
     problem = read_posterior(np.stack([1 - P, P], axis=1), GROUP, sample_weight=WEIGHTS if weighted else None)
-    found = solve_thresholds(problem, make_gain("accuracy", 2), epsilon, decision, 0)
+    allowed = TO_THE_LETTER if decision == "deterministic" else ()
+    found = solve_thresholds(problem, make_gain("accuracy", 2), epsilon, allowed, 0)
     assert found.optimal == (not weighted or decision == "randomized")
     assert found.optimal or "exact" not in found.solver

@@ -15,7 +15,7 @@ from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.thresholds import window
 from faircrowd.fair.thresholds.flip_cost import PriceFormula, float_to_ordinal
 from faircrowd.fair.thresholds.integer import best_integer_counts
-from faircrowd.fair.thresholds.labels import Threshold, deterministic_labels
+from faircrowd.fair.thresholds.labels import Threshold, threshold_labels
 from faircrowd.fair.thresholds.relaxed import RelaxedThresholds, relaxed_thresholds
 from faircrowd.fair.thresholds.sort_keys import SortKeyFormula, cost_unit, costs_of_keys, sort_key_formula, sort_keys
 from faircrowd.fair.thresholds.sorted_group import make_sorted_group, make_window_group
@@ -28,6 +28,7 @@ from faircrowd.fair.thresholds.window import (
     unconstrained_totals,
 )
 from faircrowd.fair.tolerances import TIE
+from faircrowd.fair.whole_tasks import TO_THE_LETTER
 
 GAINS = [[1.0, -0.5], [-2.0, 0.5]]
 COST = SortKeyFormula(False, -1.0, 1.0, 0.0)
@@ -86,7 +87,7 @@ def test_a_window_has_the_solution_of_all_tasks(
     own = unconstrained_totals(problem, COST, by_cost=False)
     few = patch.object(window, "_SMALL_WINDOW", 10)
     with patch("faircrowd.fair.tasks.problem._MAX_SORTED_TASKS", 10**9 if sorts else 0), few:
-        found = solve_in_window(problem, COST, own, 0.05, deterministic=deterministic)
+        found = solve_in_window(problem, COST, own, 0.05, TO_THE_LETTER if deterministic else ())
     relaxed, counts = solved_by_sorting(problem, own, 0.05)
     assert (found.relaxed.n_certain, found.relaxed.n_tied) == (relaxed.n_certain, relaxed.n_tied)
     assert found.relaxed.tied_fraction == pytest.approx(relaxed.tied_fraction, abs=1e-9)
@@ -102,7 +103,7 @@ def test_a_window_is_as_wide_as_deterministic_labels_need(large: int) -> None:
     given = some((4000, 1000))
     problem = problem_of(given.posterior[:, 1], given.group if large == 0 else 1 - given.group)
     own = unconstrained_totals(problem, COST, by_cost=False)
-    found = solve_in_window(problem, COST, own, 0.1, deterministic=False)
+    found = solve_in_window(problem, COST, own, 0.1, ())
     for a, more in ((large, 16), (1 - large, 1)):
         starts, margin = found.groups[a].run_starts, 64 + 4 * math.sqrt(5000) + more
         assert abs((found.relaxed.n_certain[a] - starts[0]) - margin) <= 1
@@ -124,7 +125,7 @@ def test_windows_are_widened_to_all_tasks_before_giving_up(sorts: bool) -> None:
         patch("faircrowd.fair.tasks.problem._MAX_SORTED_TASKS", 10**9 * sorts),
         pytest.raises(FaircrowdError, match="No thresholds were found; this should not happen"),
     ):
-        solve_in_window(problem, COST, own, 0.1, deterministic=True)
+        solve_in_window(problem, COST, own, 0.1, TO_THE_LETTER)
     assert widths[0] < 2500
     assert widths[-1] == 4200
     assert len(widths) == 2
@@ -266,7 +267,7 @@ def test_a_window_that_ends_at_the_solution_is_too_narrow() -> None:
 
     def found(zero: tuple[int, int], one: tuple[int, int], deterministic: bool = False) -> WindowSolution | None:
         runs = [runs_of(problem, a, *ends) for a, ends in enumerate((zero, one))]
-        return window._solve_runs(problem, COST, own, runs, 0.05, deterministic)
+        return window._solve_runs(problem, COST, own, runs, 0.05, TO_THE_LETTER if deterministic else ())
 
     everything = found((0, 10), (0, 10), True)
     assert everything is not None
@@ -357,7 +358,7 @@ def test_the_threshold_of_deterministic_labels(a: int) -> None:
     ):
         solution = WindowSolution((group, group), (np.array(keys), np.array(keys)), nothing, (count, count))
         threshold = deterministic_threshold(problem, COST, solution, a, 3)
-        labels = problem.emit(deterministic_labels, COST, (threshold, threshold), 3)
+        labels = problem.emit(threshold_labels, COST, (threshold, threshold), 3)
         assert set(np.flatnonzero(labels[problem.group == a])) == rows
         assert (threshold.last_tied is None) == (count in (1, 3, 6))
 

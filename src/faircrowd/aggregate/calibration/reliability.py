@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd._checks import check_count, few
 from faircrowd.errors import InputError
 from faircrowd.exact.sums import on_grid
+from faircrowd.votes.alignment import in_order_of
 
 __all__ = ["N_BINS", "Reliability", "calibration_error", "reliability"]
 
@@ -91,6 +92,7 @@ def calibration_error(confidence: ArrayLike, right: ArrayLike, n_bins: int = N_B
 
 
 def _read(confidence: ArrayLike, right: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    right = in_order_of(confidence, right, "right", "confidence")
     try:
         p, hit = (np.asarray(values, dtype=np.float64) for values in (confidence, right))
     except (TypeError, ValueError):

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import few
+from faircrowd._types import ByTask
 from faircrowd.audit.majority.poisson_binomial import add_up, as_rates, majority_tails, survival
 from faircrowd.audit.workers.worker_counts import check_truth, groups_in, range_over_groups
 from faircrowd.engines import Block, LocalEngine
@@ -88,7 +89,7 @@ def majority_rates(rates: ArrayLike) -> MajorityRates:
     return MajorityRates(np.minimum(strict, 1.0), np.minimum(loose, 1.0))
 
 
-def crowd_gap(votes: VoteTable, worker_rates: ArrayLike, *, truth: Codes | None = None) -> CrowdGap:
+def crowd_gap(votes: VoteTable, worker_rates: ArrayLike, *, truth: ByTask | None = None) -> CrowdGap:
     r"""Return the gap of the majority that the workers' own rates imply, over the tasks' actual voters.
 
     For each task, the distribution of the number of ones is that of its own voters, with their rates in its group; the
@@ -102,9 +103,9 @@ def crowd_gap(votes: VoteTable, worker_rates: ArrayLike, *, truth: Codes | None 
         Two classes, with groups.
     worker_rates : array-like, shape (n_workers, n_groups) or, with truth, (n_workers, n_groups, 2)
         The probability that a worker says class 1; NaN where it is not needed.
-    truth : ndarray of int32, shape (n_tasks,), optional
-        The class of each task, -1 where it is not known. Only tasks with a known class then count, for
-        the implied and for the observed rates.
+    truth : Series, dict, frame or ndarray of int, optional
+        The true label of tasks by their ids, or an array with the class code of each task, -1 where it is not known.
+        Only tasks with a known class then count, for the implied and for the observed rates.
     """
     group, groups = groups_in(votes)
     if votes.n_classes != 2:

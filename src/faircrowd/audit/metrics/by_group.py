@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from faircrowd._types import ColumnsLike, ValuesLike
 from faircrowd.audit.metrics.group_rates import divide
-from faircrowd.audit.metrics.sample import Sample, pair_codes, read_features, read_sample, tally, warn_of_order
+from faircrowd.audit.metrics.sample import Sample, pair_codes, read_features, read_sample, tally
 from faircrowd.votes.frames import frame_of, is_frame
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes, Vocabulary
@@ -67,8 +67,7 @@ def by_group(
         cell, n_cells = sample.group, len(sample.groups)
         columns["group"] = column_values(sample.groups)
     else:
-        stratum, strata = read_features(control_features, "control_features", sample.label.size)
-        warn_of_order(y_pred, control_features=control_features)
+        stratum, strata = read_features(control_features, "control_features", sample.label.size, y_pred)
         cell, left, right = pair_codes(stratum, sample.group, len(sample.groups))
         n_cells = left.size
         columns = {"stratum": column_values(strata, left), "group": column_values(sample.groups, right)}

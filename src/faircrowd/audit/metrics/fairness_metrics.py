@@ -3,7 +3,7 @@
 Binary labels (within {0, 1} or {-1, 1}, or any two of which one is 1) give fairlearn's values. Other labels have no
 positive class, so all classes count: the result is the largest difference, or the smallest ratio, over the classes.
 
-Rows are matched by position, as in fairlearn, even where Series carry an index.
+Rows are matched by the index of Series where both have one, and else by position (:mod:`faircrowd.votes.alignment`).
 """
 
 from typing import Literal, TypeAlias
@@ -16,6 +16,7 @@ from faircrowd._types import ColumnsLike, ValuesLike
 from faircrowd.audit.metrics.group_rates import differences, odds, opportunity, parity, ratios
 from faircrowd.audit.metrics.sample import check_length, read_labels, read_weights
 from faircrowd.errors import InputError
+from faircrowd.votes.alignment import in_order_of
 
 __all__ = [
     "demographic_parity_difference",
@@ -55,7 +56,7 @@ def selection_rate(
     label, classes = read_labels(y_pred, "y_pred")
     if y_true is not None:
         check_length(y_true, "y_true", label.size)
-    weights = read_weights(sample_weight, label.size)
+    weights = read_weights(in_order_of(y_pred, sample_weight, "sample_weight"), label.size)
     values = classes.to_list()
     if pos_label not in values:
         if any(isinstance(value, str) != isinstance(pos_label, str) for value in values):

@@ -1,7 +1,7 @@
 """Read labels, groups and weights from any list, array, Series or frame, encode them, and count how often they meet.
 
-Everything is matched by position, as in fairlearn: row i of each input is about the same task, whatever index the
-inputs carry.
+Where two inputs have an index, as Series have, rows are matched by it; others are matched by position, as in fairlearn
+(:mod:`faircrowd.votes.alignment`).
 """
 
 import math
@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from faircrowd._checks import LARGEST, check_memory, few, warn
+from faircrowd._checks import LARGEST, check_memory, few
 from faircrowd._types import ColumnsLike, ValuesLike
-from faircrowd.errors import DataWarning, InputError
+from faircrowd.errors import InputError
+from faircrowd.votes.alignment import in_order_of
 from faircrowd.votes.encode import encode
-from faircrowd.votes.facts import pandas_array
+from faircrowd.votes.facts import pandas_array, refuse_labels
 from faircrowd.votes.frames import column_of, frame_of, is_frame
 from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
 
@@ -30,7 +31,6 @@ __all__ = [
     "read_sample",
     "read_weights",
     "tally",
-    "warn_of_order",
 ]
 
 _NUMBERS = (int, float, np.number, np.bool_)
@@ -76,17 +76,16 @@ def read_sample(
         If lengths differ, a label, a group or (unless allowed) a true label is missing, or a group has no weight.
     """
     label, classes = read_labels(y_pred, "y_pred")
-    group, groups = read_features(sensitive_features, "sensitive_features", label.size)
+    group, groups = read_features(sensitive_features, "sensitive_features", label.size, y_pred)
     truth = None
     if y_true is not None:
-        truth, truths = read_labels(y_true, "y_true", allow_missing=allow_missing_truth)
+        truth, truths = read_labels(in_order_of(y_pred, y_true, "y_true"), "y_true", allow_missing=allow_missing_truth)
         check_length(truth, "y_true", label.size)
         classes, place, true_place = _shared(classes, truths)
         label, truth = place[label], np.append(true_place, np.int32(-1))[truth]
-    weights = read_weights(sample_weight, label.size)
+    weights = read_weights(in_order_of(y_pred, sample_weight, "sample_weight"), label.size)
     if weights is not None and not (held := np.bincount(group, weights=weights)).all():
         raise InputError(f"All rows of group {few(groups.some([int(held.argmin())]))} have weight 0; leave them out.")
-    warn_of_order(y_pred, sensitive_features=sensitive_features, y_true=y_true, sample_weight=sample_weight)
     classes, positive = _positive(classes)
     return Sample(classes, groups, label, group, truth, weights, positive)
 
@@ -101,12 +100,22 @@ def read_labels(values: ValuesLike, name: str, *, allow_missing: bool = False) -
     return codes, classes
 
 
-def read_features(values: ColumnsLike, name: str, n_rows: int) -> tuple[Codes, Vocabulary]:
-    """Encode one or several columns: a list, array, Series, frame, or dict of columns. Several are intersected."""
+def read_features(
+    values: ColumnsLike, name: str, n_rows: int, y_pred: ValuesLike | None = None
+) -> tuple[Codes, Vocabulary]:
+    """Encode one or several columns: a list, array, Series, frame, or dict of columns. Several are intersected.
+
+    Rows are those of ``y_pred``, by the index of both if they have one.
+    """
+    columns_of: Any = values
+    if hasattr(values, "loc") and "task" in getattr(values, "columns", ()) and hasattr(y_pred, "loc"):
+        values = columns_of.set_index("task")  # a table of tasks goes by their ids
+    values = in_order_of(y_pred, values, name)
     if isinstance(values, Mapping):
         columns = [_column(value, f"{name}[{key!r}]") for key, value in values.items()]
     elif is_frame(values):
         frame = frame_of(values)
+        refuse_labels(frame.columns, name)
         columns = [column_of(frame, column) for column in frame.columns]
     elif isinstance(values, np.ndarray) and values.ndim == 2:
         columns = [_column(column, name) for column in values.T]
@@ -154,21 +163,6 @@ def check_length(values: object, name: str, n_rows: int) -> None:
         raise InputError(
             f"{name} has {len(values):,} rows and y_pred has {n_rows:,}; they are matched by row, so give equally many."
         )
-
-
-def warn_of_order(y_pred: object, **others: object) -> None:
-    """Warn if pandas objects have the same index in another order: users with task ids there may expect a join."""
-    index: Any = getattr(y_pred, "index", None)
-    for name, other in others.items():
-        second: Any = getattr(other, "index", None)
-        if not hasattr(index, "isin") or not hasattr(second, "isin") or index.equals(second):
-            continue
-        if index.nlevels == second.nlevels and index.is_unique and index.isin(second).all():
-            warn(
-                f"y_pred and {name} have the same index in another order, and rows are taken by position, as in "
-                f"fairlearn; bring {name} into the order of y_pred with .loc[y_pred.index].",
-                DataWarning,
-            )
 
 
 def pair_codes(first: Codes, second: Codes, n_second: int) -> tuple[Codes, NDArray[np.int64], NDArray[np.int64]]:

@@ -1,19 +1,20 @@
 """The audit of workers: who leans, who does not, who has too few votes to say, and the influence of each."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_number
+from faircrowd._types import ByTask, FrameLike, TableLike
 from faircrowd.audit.workers.influence import Influence, worker_influence
 from faircrowd.audit.workers.leaning import Leaning, compare, judge
 from faircrowd.audit.workers.worker_counts import count_votes, gold_confusion, groups_in, model_confusion
 from faircrowd.errors import OptionError
 from faircrowd.fair.tasks.read_posterior import check_groups
-from faircrowd.votes import Vocabulary, VoteTable
-from faircrowd.votes.vocabulary import Codes
+from faircrowd.votes import Vocabulary, VoteTable, as_votes
 
 __all__ = ["LEANS", "NO_SIGN", "TOO_FEW", "WorkerAudit", "audit_workers"]
 
@@ -63,7 +64,7 @@ class WorkerAudit:
     confidence: float
     tolerance: float
 
-    @property
+    @cached_property
     def votes(self) -> NDArray[np.int64]:
         """Number of votes, shape (n_workers, n_groups)."""
         return np.asarray(self.counts.sum(axis=2))
@@ -92,10 +93,11 @@ class WorkerAudit:
 
 
 def audit_workers(
-    votes: VoteTable,
+    votes: TableLike | VoteTable,
     *,
-    truth: Codes | None = None,
-    posterior: ArrayLike | None = None,
+    sensitive_features: ByTask | None = None,
+    truth: ByTask | None = None,
+    posterior: FrameLike | ArrayLike | None = None,
     confidence: float = 0.95,
     tolerance: float = 0.2,
     shrink: bool = True,
@@ -115,12 +117,15 @@ def audit_workers(
 
     Parameters
     ----------
-    votes : VoteTable
-        With groups, at least two.
-    truth : ndarray of int, shape (n_tasks,), optional
-        The true class of each task, -1 where it is not known.
-    posterior : array-like, shape (n_tasks, n_classes), optional
-        A model's probability of each class, in place of ``truth``.
+    votes : VoteTable, frame or path
+        Votes with at least two groups.
+    sensitive_features : optional
+        The group of each task, as in :func:`faircrowd.read_votes`, for votes that have none.
+    truth : Series, dict, frame or ndarray of int, optional
+        The true label of each task that it is known for, by the id of the task; or an array with the class code of each
+        task in the order of ``votes.tasks``, -1 where it is not known.
+    posterior : frame or array-like, shape (n_tasks, n_classes), optional
+        A model's probability of each class, in place of ``truth``; a frame goes by task and class.
     confidence : float
         Of the intervals; 1 - confidence is the accepted share of wrong verdicts among "leans".
     tolerance : float
@@ -144,6 +149,7 @@ def audit_workers(
         raise OptionError("Give truth or a posterior, not both: confusion matrices come from one of them.")
     confidence = check_number("confidence", confidence, low=0.5, high=1 - 1e-9)
     tolerance = check_number("tolerance", tolerance, low=0, high=1)
+    votes = as_votes(votes, sensitive_features)
     _, groups = groups_in(votes)
     check_groups(groups)
     counts = count_votes(votes)

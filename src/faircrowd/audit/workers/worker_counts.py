@@ -7,14 +7,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_memory, few
+from faircrowd._types import ByTask, FrameLike
 from faircrowd.engines import Block, LocalEngine
 from faircrowd.errors import InputError
 from faircrowd.exact.sums import mass_unit
-from faircrowd.fair.tasks.read_posterior import check_posterior
+from faircrowd.fair.tasks.read_posterior import check_posterior, values_in_order
 from faircrowd.votes import Vocabulary, VoteTable
+from faircrowd.votes.frames import is_frame
+from faircrowd.votes.groups import has_ids, one_value_each, truth_codes
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = [
+    "check_labels_of",
     "check_truth",
     "count_votes",
     "gold_confusion",
@@ -39,8 +43,16 @@ def label_counts(group: Codes, labels: Codes, n_groups: int, n_classes: int) -> 
     return counts
 
 
-def check_truth(votes: VoteTable, truth: ArrayLike) -> Codes:
-    """Return the true class of each task as codes, -1 where it is not known, or raise."""
+def check_truth(votes: VoteTable, truth: ByTask) -> Codes:
+    """Return the true class of each task as codes, -1 where it is not known, or raise.
+
+    Labels in a Series, dict or frame go by the id of the task; an array has class codes, in the order of the tasks.
+    """
+    if has_ids(truth):
+        found = truth_codes(votes, truth)[0]
+        if not (found >= 0).any():
+            raise InputError("No task has a truth that is a label of the votes; do the task ids match?")
+        return np.maximum(found, -1)
     codes = np.asarray(truth)
     if codes.shape != (votes.n_tasks,) or codes.dtype.kind not in "iu":
         raise InputError(
@@ -55,6 +67,27 @@ def check_truth(votes: VoteTable, truth: ArrayLike) -> Codes:
     return codes.astype(np.int32)
 
 
+def check_labels_of(votes: VoteTable, labels: ByTask) -> Codes:
+    """Return the class of each task as codes, or raise; labels are as in ``check_truth``, and every task has one."""
+    if has_ids(labels):
+        codes, values = one_value_each(votes.tasks, labels, "label")
+        codes = votes.classes.code_of(values.values)[codes]
+    else:
+        codes = np.asarray(labels)
+        if codes.shape != (votes.n_tasks,) or codes.dtype.kind not in "iu":
+            raise InputError(
+                f"labels needs a class code for each of the {votes.n_tasks:,} tasks, or labels by the id of the task; "
+                f"got {codes.dtype} {codes.shape}."
+            )
+    strange = np.flatnonzero((codes < 0) | (codes >= votes.n_classes))
+    if strange.size:
+        raise InputError(
+            f"{strange.size:,} labels are none of the classes of the votes, first that of task "
+            f"{few(votes.tasks.some(strange[:1]))}."
+        )
+    return codes.astype(np.int32)
+
+
 def count_votes(votes: VoteTable) -> NDArray[np.int64]:
     """Count each worker's votes, shape (n_workers, n_groups, n_classes)."""
     shape = _shape(votes, votes.n_classes)
@@ -62,15 +95,17 @@ def count_votes(votes: VoteTable) -> NDArray[np.int64]:
     return counts
 
 
-def gold_confusion(votes: VoteTable, truth: Codes) -> NDArray[np.int64]:
+def gold_confusion(votes: VoteTable, truth: ByTask) -> NDArray[np.int64]:
     """Count each worker's votes by true class, shape (n_workers, n_groups, n_classes true, n_classes voted)."""
     shape = _shape(votes, votes.n_classes, votes.n_classes)
     (counts,) = LocalEngine(votes, by_group=True, gold=check_truth(votes, truth)).reduce(_count_by_gold, shape)
     return counts
 
 
-def model_confusion(votes: VoteTable, posterior: ArrayLike) -> NDArray[np.float64]:
+def model_confusion(votes: VoteTable, posterior: FrameLike | ArrayLike) -> NDArray[np.float64]:
     """Return the expected counts by true class, given its posterior probabilities; same shape as ``gold_confusion``."""
+    if is_frame(posterior):
+        posterior = values_in_order(posterior, votes.tasks, votes.classes, "posterior")
     values = np.ascontiguousarray(posterior, dtype=np.float64)
     if values.shape != (votes.n_tasks, votes.n_classes):
         raise InputError(

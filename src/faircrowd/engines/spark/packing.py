@@ -13,6 +13,7 @@ from faircrowd.engines.spark.blocks import SCHEMA, SEVERAL, View, from_stream, p
 from faircrowd.engines.spark.codes import column_of, is_missing, survey
 from faircrowd.engines.spark.session import collected, spark_errors
 from faircrowd.errors import InputError
+from faircrowd.votes.groups import no_group
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -29,6 +30,7 @@ class Summary(NamedTuple):
     most_votes: int
     repeated: int
     no_ids: pa.Array
+    tasks_without_group: int = 0
 
 
 class Rows(NamedTuple):
@@ -108,21 +110,18 @@ def packed(votes: "DataFrame", facts: "DataFrame | None", partitions: int, sizes
     return votes.mapInArrow(partial(pack, sizes=sizes), SCHEMA)
 
 
-def summary_of(blocks: "DataFrame", n_groups: int) -> Summary:
-    """Count the tasks, and refuse those with no group, or with two groups or true labels."""
+def summary_of(blocks: "DataFrame", n_groups: int, *, may_lack_groups: bool = False) -> Summary:
+    """Count the tasks, and refuse those with no group (unless these may be), or with two groups or true labels."""
     found = collected(blocks.mapInArrow(partial(_summarise, n_groups=n_groups), _SUMMARY)).to_pylist()
     counts = np.stack([np.frombuffer(row["counts"], np.int64) for row in found] or [np.zeros(n_groups + 5, np.int64)])
     *tasks, several, lacking, clashes, repeated, _ = counts.sum(axis=0).tolist()
     for count, what, column in ((several, "group", "no_group"), (clashes, "true label", "no_truth")):
         if count:
             raise InputError(f"{count:,} tasks have more than one {what}: {_some(found, column, count)}.")
-    if lacking:
-        raise InputError(
-            f"{lacking:,} of {sum(tasks) + lacking:,} tasks have no group: {_some(found, 'no_group', lacking)}; give "
-            "each task a group, or leave its votes out."
-        )
-    no_ids = from_stream(found[0]["no_group"]) if found else pa.array([], pa.string())
-    return Summary(np.array(tasks, dtype=np.int64), int(counts[:, -1].max()), repeated, no_ids)
+    if lacking and (not may_lack_groups or not sum(tasks)):
+        raise no_group(lacking, sum(tasks) + lacking, _some(found, "no_group", lacking))
+    no_ids = from_stream(found[0]["no_group"])[:0] if found else pa.array([], pa.string())
+    return Summary(np.array(tasks, dtype=np.int64), int(counts[:, -1].max()), repeated, no_ids, lacking)
 
 
 def _summarise(batches: Iterable[pa.RecordBatch], *, n_groups: int) -> Iterator[pa.RecordBatch]:

@@ -1,6 +1,6 @@
 """Votes of a Spark frame: the lists of workers, classes and groups come to the driver, but never the votes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from faircrowd.engines.spark.session import collected, spark_errors
 from faircrowd.errors import DataWarning, FaircrowdError, InputError, OptionError
 from faircrowd.votes.account import VotesReport
 from faircrowd.votes.frames import find_column
+from faircrowd.votes.group_policy import ON_MISSING_GROUP
+from faircrowd.votes.groups import with_missing
 from faircrowd.votes.lookalikes import notes_on
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes, Vocabulary
@@ -60,6 +62,8 @@ class SparkVotes:
         What happened to every row. Tasks left with no vote are not listed here.
     codes : dict
         New codes in place of those that are packed, for ``worker``, ``label`` and ``group``; see :meth:`recoded`.
+    left_out, merged_groups
+        As those of a :class:`~faircrowd.votes.VoteTable`.
     """
 
     stored: "DataFrame"
@@ -75,6 +79,8 @@ class SparkVotes:
     partitions: int
     report: VotesReport
     codes: dict[str, Codes] = field(default_factory=dict)
+    left_out: Mapping[int, str] = field(default_factory=dict)
+    merged_groups: tuple[Any, ...] = ()
 
     @property
     def n_votes(self) -> int:
@@ -114,6 +120,9 @@ class SparkVotes:
             if role == which:
                 new[counts] = np.zeros(max(len(vocabulary), int(place.max(initial=-1)) + 1), dtype=np.int64)
                 np.add.at(new[counts], place, getattr(self, counts))
+        if role == "group":
+            left_out = {int(place[a]): why for a, why in self.left_out.items() if place[a] >= 0}
+            new |= {"left_out": left_out, "merged_groups": ()}
         return replace(self, **new)
 
     def check(self, frame: "DataFrame") -> None:
@@ -172,6 +181,7 @@ def spark_votes(
     on_duplicate: str = "error",
     partitions: int | None = None,
     path: str | None = None,
+    on_missing_group: str = "error",
 ) -> SparkVotes:
     """Pack the votes of a Spark frame into blocks, each with all votes of its tasks. No later step shuffles the votes.
 
@@ -201,7 +211,10 @@ def spark_votes(
     path : str, optional
         Where to write the blocks as Parquet, from which each pass then reads. By default Spark keeps them in
         memory, and on disk where that is full.
+    on_missing_group : {"error", "drop", "own"}
+        What to do with tasks without a group, as in :func:`faircrowd.read_votes`.
     """
+    check_choice("on_missing_group", on_missing_group, ON_MISSING_GROUP)
     check_choice("on_missing", on_missing, ("drop", "error"))
     if on_duplicate in ("first", "last"):
         raise OptionError(
@@ -254,7 +267,7 @@ def spark_votes(
             stored.write.parquet(path)
         stored = frame.sparkSession.read.parquet(path)
     try:
-        summary = summary_of(stored, sizes["group"])
+        summary = summary_of(stored, sizes["group"], may_lack_groups=on_missing_group != "error")
         if summary.repeated and on_duplicate == "error":
             raise InputError(
                 f"{summary.repeated:,} rows repeat the task and worker of another; keep one of each, or count all with "
@@ -278,6 +291,12 @@ def spark_votes(
         partitions=partitions,
         report=report,
     )
+    if summary.tasks_without_group and groups is not None:
+        # A packed code of -1 is the last of the new codes.
+        known_groups, left_out = with_missing(groups, on_missing_group)
+        tasks_per_group = np.append(made.tasks_per_group, summary.tasks_without_group)
+        codes = {"group": np.arange(len(known_groups), dtype=np.int32)}
+        made = replace(made, groups=known_groups, left_out=left_out, tasks_per_group=tasks_per_group, codes=codes)
     for line in made.notes():
         warn(line, DataWarning)
     return made

@@ -45,6 +45,9 @@ def read_votes_on_disk(
     format: str | None = None,
     memory_limit: int | None = None,
     folder: str | os.PathLike[str] | None = None,
+    on_missing_group: str = "error",
+    min_group: int = 1,
+    small_groups: str = "leave-out",
 ) -> VoteTable:
     """Read a file of votes of any size; the result equals that of ``read_votes``, bit for bit.
 
@@ -54,7 +57,7 @@ def read_votes_on_disk(
 
     Parameters
     ----------
-    source, task, worker, label, on_duplicate, on_missing, delimiter, format
+    source, task, worker, label, on_duplicate, on_missing, delimiter, format, on_missing_group, min_group, small_groups
         As in :func:`faircrowd.read_votes`; the source is a file.
     sensitive_features : str or list of str, optional
         Names of columns of the votes or of ``tasks``.
@@ -91,7 +94,14 @@ def read_votes_on_disk(
         pa.default_memory_pool().release_unused()
         if wanted:
             table = attach_groups(
-                table, wanted, votes=(groups, roles["task"]), tasks=None if own else tasks, delimiter=delimiter
+                table,
+                wanted,
+                votes=(groups, roles["task"]),
+                tasks=None if own else tasks,
+                delimiter=delimiter,
+                on_missing_group=on_missing_group,
+                min_group=min_group,
+                small_groups=small_groups,
             )
         for line in table.notes():
             warn(line, DataWarning)

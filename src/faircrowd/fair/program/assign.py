@@ -9,26 +9,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.exact.hashing import draw
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.atoms import Atoms, atom_hashes
 from faircrowd.fair.program.dual import atom_margins, label_margins
-from faircrowd.fair.tasks.population import Population, Tasks
+from faircrowd.fair.tasks.population import Place, Population, Tasks
 from faircrowd.fair.tasks.tie_break import first_in_order
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = [
     "SplitAtoms",
-    "deterministic_labels",
     "find_split_atoms",
     "label_cuts",
     "label_probabilities",
-    "randomized_labels",
+    "labels_by_cuts",
     "unconstrained_labels",
     "unconstrained_probabilities",
 ]
 
-LabelCut = tuple[int, tuple[int, int] | None]
+LabelCut = tuple[int, Place | None]
 """A label, and evidence and hash of the last task that gets it; None if all remaining tasks do."""
 
 
@@ -45,22 +43,29 @@ class SplitAtoms(NamedTuple):
         The fraction of each atom that gets each label.
     salt : int
         What the hashes were salted with.
+    numbers : ndarray of int32, shape (n_groups,), or None
+        The number of each group in the hashes; None if it is that of the tasks.
     """
 
     hashes: NDArray[np.uint64]
     widest: float
     shares: NDArray[np.float64]
     salt: int = 0
+    numbers: Codes | None = None
 
 
 def find_split_atoms(
-    atoms: Atoms, mass: NDArray[np.float64], multipliers: NDArray[np.float64], shares: NDArray[np.float64]
+    atoms: Atoms,
+    mass: NDArray[np.float64],
+    multipliers: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    numbers: Codes | None = None,
 ) -> SplitAtoms:
-    """Return the atoms that do not all get their label of highest score."""
+    """Return the atoms that do not all get their label of highest score; ``numbers`` are those of the groups."""
     assert atoms.hashes is not None  # noqa: S101 - only atoms of tasks with weights have none
     margin, best = atom_margins(atoms, mass, multipliers)
     rows = np.flatnonzero(shares[np.arange(best.size), best] < 1.0)
-    return SplitAtoms(atoms.hashes[rows], float(margin[rows].max(initial=-1.0)), shares[rows], atoms.salt)
+    return SplitAtoms(atoms.hashes[rows], float(margin[rows].max(initial=-1.0)), shares[rows], atoms.salt, numbers)
 
 
 def label_probabilities(
@@ -74,14 +79,7 @@ def label_probabilities(
     return probabilities
 
 
-def randomized_labels(
-    tasks: Tasks, gain: Gain, prices: NDArray[np.float64], split: SplitAtoms, random_state: int
-) -> Codes:
-    """Draw labels with ``label_probabilities``."""
-    return draw(label_probabilities(tasks, gain, prices, split), lambda rows: tasks.hashes(rows, random_state))
-
-
-def deterministic_labels(
+def labels_by_cuts(
     tasks: Tasks,
     gain: Gain,
     prices: NDArray[np.float64],
@@ -107,10 +105,12 @@ def label_cuts(
     split: SplitAtoms,
     counts: NDArray[np.int64],
     random_state: int,
+    by_evidence: bool = True,
 ) -> tuple[tuple[LabelCut, ...], ...]:
     """Return where, in the order of the tasks of each split atom, one label ends and the next begins.
 
-    Each atom gets its labels in these counts; tasks of more evidence keep the aggregator's own label.
+    Each atom gets its labels in these counts; tasks of more evidence keep the aggregator's own label, unless the order
+    is that of hashes alone.
     """
     if not (counts > 0).sum(axis=1).max(initial=0) > 1:
         return tuple(((int(label), None),) for label in np.argmax(counts, axis=1))
@@ -120,7 +120,8 @@ def label_cuts(
         kept = int(np.argmax(own[atom]))
         order = [k for k in (kept, *(k for k in range(of_label.size) if k != kept)) if of_label[k]]
         reached = np.cumsum(of_label[order])[:-1].tolist()
-        ends = first_in_order(tasks, _rows_of, (gain, prices, split, atom), int(of_label.sum()), reached, random_state)
+        find = _rows_of, (gain, prices, split, atom)
+        ends = first_in_order(tasks, *find, int(of_label.sum()), reached, random_state, by_evidence)
         found.append(tuple(zip(order, [*ends, None], strict=True)))
     return tuple(found)
 
@@ -142,7 +143,8 @@ def _place_tasks(
     gains = gain.of(tasks.posterior)
     margin, best = label_margins(gains, tasks.group, prices)
     rows = np.flatnonzero(margin <= split.widest)
-    hashes = atom_hashes(gains[rows], tasks.group[rows], split.salt)
+    group = tasks.group[rows] if split.numbers is None else split.numbers[tasks.group[rows]]
+    hashes = atom_hashes(gains[rows], group, split.salt)
     place = np.minimum(np.searchsorted(split.hashes, hashes), split.hashes.size - 1)
     found = split.hashes[place] == hashes
     return best, rows[found], place[found]

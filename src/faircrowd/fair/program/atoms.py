@@ -1,8 +1,8 @@
 """Atoms: tasks of one group with the same gains are interchangeable, and are solved for as one.
 
-Atoms are in the order of a hash of their group and gains, so that solvers see the same atoms in the same order wherever
-the tasks lie and whatever they are called. Tasks find their atom by this hash; should two atoms have the same one, all
-are hashed again with another salt.
+Groups are numbered by their size and content, and atoms are in the order of a hash of their group and gains, so that
+solvers see the same atoms in the same order wherever the tasks lie and whatever tasks and groups are called. Tasks find
+their atom by this hash; should two atoms have the same one, all are hashed again with another salt.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,17 @@ from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.population import Population, Tasks
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Atoms", "DecidedTasks", "atom_hashes", "collect", "join", "merge"]
+__all__ = [
+    "Atoms",
+    "DecidedTasks",
+    "atom_hashes",
+    "collect",
+    "join",
+    "merge",
+    "merge_by_weight",
+    "number_groups",
+    "number_weighted_groups",
+]
 
 _MAX_SALTS = 16
 """Two atoms share a hash with a probability of about 2^-64 per pair and salt: a second salt is hardly ever needed."""
@@ -56,6 +66,8 @@ class Atoms(NamedTuple):
         Tasks that are in no atom.
     salt : int
         What the hashes were salted with.
+    task_weight : ndarray, shape (n_atoms,), or None
+        The weight of each task of an atom, if tasks of different weights are in different atoms; None if it is 1.
     """
 
     gains: NDArray[np.float64]
@@ -65,6 +77,30 @@ class Atoms(NamedTuple):
     hashes: NDArray[np.uint64] | None = None
     decided: DecidedTasks | None = None
     salt: int = 0
+    task_weight: NDArray[np.float64] | None = None
+
+    @property
+    def n_tasks(self) -> NDArray[np.float64]:
+        """Number of tasks of each atom."""
+        return np.rint(self.mass if self.task_weight is None else self.mass / self.task_weight)
+
+    def gained(self, counts: NDArray[np.int64]) -> float:
+        """Return what labels gain, given how many tasks of each atom get each label; decided tasks included."""
+        weight = 1.0 if self.task_weight is None else self.task_weight[:, None]
+        return float((counts * weight * self.gains).sum()) + (0.0 if self.decided is None else self.decided.value)
+
+    def totals(self, counts: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
+        """Return the weight of each label in each group, shape (n_groups, n_classes); decided tasks included."""
+        weight = 1.0 if self.task_weight is None else self.task_weight
+        columns = [np.bincount(self.group, weights=weight * column, minlength=n_groups) for column in counts.T]
+        return np.asarray(np.stack(columns, axis=1) + (0.0 if self.decided is None else self.decided.mass))
+
+
+def merge_by_weight(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64]) -> Atoms:
+    """Merge tasks of equal weight into atoms."""
+    hashes, first, of_task = _grouped(np.column_stack([gains, weights]), group)
+    mass = np.bincount(of_task, weights=weights, minlength=first.size).astype(np.float64)
+    return Atoms(gains[first], mass, group[first], of_task, hashes, task_weight=weights[first])
 
 
 def merge(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64] | None) -> Atoms:
@@ -74,9 +110,41 @@ def merge(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64]
     return Atoms(gains[first], mass, group[first], of_task, hashes)
 
 
-def collect(tasks: Population, gain: Gain, one_in: int = 1) -> Atoms:
-    """Gather the atoms of tasks of equal weight: all of them, or about one in ``one_in``."""
-    gains, group, mass = tasks.gather(_atoms, gain, one_in)
+def number_groups(tasks: Population, gain: Gain) -> Codes:
+    """Return a number for each group that does not depend on its name: smaller groups first, then by their gains."""
+    (sums,) = tasks.reduce(_sum_hashes, gain, tasks.n_groups)
+    return _numbers(tasks.sizes, sums)
+
+
+def number_weighted_groups(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64]) -> Codes:
+    """Return the same for tasks with weights."""
+    sizes = np.bincount(group)
+    return _numbers(sizes, _hash_sums(np.column_stack([gains, weights]), group, sizes.size))
+
+
+def _numbers(sizes: NDArray[np.int64], sums: NDArray[np.int64]) -> Codes:
+    numbers = np.empty(sizes.size, dtype=np.int32)
+    numbers[np.lexsort((sums, sizes))] = np.arange(sizes.size)
+    return numbers
+
+
+def _sum_hashes(tasks: Tasks, gain: Gain, n_groups: int) -> tuple[NDArray[np.int64]]:
+    return (_hash_sums(gain.of(tasks.posterior), tasks.group, n_groups),)
+
+
+def _hash_sums(rows: NDArray[np.float64], group: Codes, n_groups: int) -> NDArray[np.int64]:
+    """Return the sum over the rows of each group of a hash of 24 bits, which is exact in any order."""
+    hashes = atom_hashes(rows, np.zeros(group.size, dtype=np.int32)) >> np.uint64(40)
+    return np.bincount(group, weights=hashes.astype(np.float64), minlength=n_groups).astype(np.int64)
+
+
+def collect(tasks: Population, gain: Gain, numbers: Codes | None = None, one_in: int = 1) -> Atoms:
+    """Gather the atoms of tasks of equal weight: all of them, or about one in ``one_in``.
+
+    Their groups are numbered by ``numbers``, or as those of the tasks.
+    """
+    numbers = np.arange(tasks.n_groups, dtype=np.int32) if numbers is None else numbers
+    gains, group, mass = tasks.gather(_atoms, gain, numbers, one_in)
     return join(gains, group, mass)
 
 
@@ -101,8 +169,10 @@ def atom_hashes(gains: NDArray[np.float64], group: Codes, salt: int = 0) -> NDAr
     return hashes
 
 
-def _atoms(tasks: Tasks, gain: Gain, one_in: int) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
-    gains, group = gain.of(tasks.posterior), tasks.group
+def _atoms(
+    tasks: Tasks, gain: Gain, numbers: Codes, one_in: int
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
+    gains, group = gain.of(tasks.posterior), numbers[tasks.group]
     if one_in > 1:  # all tasks of an atom or none, so that the sample is one of atoms
         rows = np.flatnonzero(atom_hashes(gains, group) % np.uint64(one_in) == 0)
         gains, group = gains[rows], group[rows]

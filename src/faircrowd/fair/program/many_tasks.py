@@ -19,8 +19,9 @@ from faircrowd.fair.program.linear_program import solve_linear_program
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.tasks.population import Population, Tasks
 from faircrowd.fair.tasks.tally import gain_unit
+from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["MAX_GATHERED_TASKS", "solve_many"]
+__all__ = ["MAX_GATHERED_TASKS", "in_order", "solve_many"]
 
 MAX_GATHERED_TASKS = 1 << 22
 """Up to this many tasks, or different tasks, are all gathered."""
@@ -29,21 +30,29 @@ _SAMPLED_TASKS = 1 << 18
 
 
 def solve_many(
-    tasks: Population, gain: Gain, constraint: Constraint, max_gathered: int | None = None
+    tasks: Population,
+    gain: Gain,
+    constraint: Constraint,
+    max_gathered: int | None = None,
+    numbers: Codes | None = None,
 ) -> tuple[Atoms, Relaxed]:
-    """Find the best randomized labelling, over atoms of which no more than about ``max_gathered`` are gathered."""
-    mass = tasks.sizes.astype(np.float64)
+    """Find the best randomized labelling, over atoms of which no more than about ``max_gathered`` are gathered.
+
+    Groups of atoms and multipliers are numbered by ``numbers``, or as those of the tasks.
+    """
+    numbers = np.arange(tasks.n_groups, dtype=np.int32) if numbers is None else numbers
+    mass = in_order(tasks.sizes.astype(np.float64), numbers)
     total = int(tasks.sizes.sum())
     max_gathered = MAX_GATHERED_TASKS if max_gathered is None else max_gathered
-    sample = None if total <= max_gathered else _sample(tasks, gain, max_gathered)
+    sample = None if total <= max_gathered else _sample(tasks, gain, numbers, max_gathered)
     if sample is None:
-        atoms = collect(tasks, gain)
+        atoms = collect(tasks, gain, numbers)
         return atoms, solve_relaxed(atoms, mass, constraint)
     centre = smoothed_multipliers(sample, mass, constraint)
     share = max_gathered / total / 2
     while True:  # in the end all tasks are gathered
         reach = _reach(sample, mass, centre, share)
-        atoms = _undecided(tasks, gain, centre, reach)
+        atoms = _undecided(tasks, gain, numbers, centre, reach)
         share *= 2
         if not _has_room(atoms, mass, constraint):
             continue
@@ -53,14 +62,22 @@ def solve_many(
         centre = found.multipliers
 
 
-def _sample(tasks: Population, gain: Gain, max_gathered: int) -> Atoms | None:
+def in_order(by_group: NDArray[np.float64], numbers: Codes) -> NDArray[np.float64]:
+    """Return what is known by group in the order of the numbers of the groups."""
+    found = np.empty_like(by_group)
+    found[numbers] = by_group
+    return found
+
+
+def _sample(tasks: Population, gain: Gain, numbers: Codes, max_gathered: int) -> Atoms | None:
     """Gather a sample of atoms, weighted to represent all; None if all may be gathered, or a group has none in it."""
     one_in = max(int(tasks.sizes.sum()) // min(_SAMPLED_TASKS, max_gathered), 2)
-    found = collect(tasks, gain, one_in)
+    found = collect(tasks, gain, numbers, one_in)
     seen = np.bincount(found.group, weights=found.mass, minlength=tasks.sizes.size).astype(np.float64)
     if found.mass.size * one_in <= max_gathered or not seen.all():  # most tasks have equals
         return None
-    return found._replace(mass=found.mass * (tasks.sizes / seen)[found.group])
+    sizes = in_order(tasks.sizes.astype(np.float64), numbers)
+    return found._replace(mass=found.mass * (sizes / seen)[found.group])
 
 
 def _reach(sample: Atoms, mass: NDArray[np.float64], centre: NDArray[np.float64], share: float) -> float:
@@ -80,13 +97,14 @@ def _has_room(atoms: Atoms, mass: NDArray[np.float64], constraint: Constraint) -
     return solve_linear_program(nothing, left, groups, nothing == 0, decided, mass, constraint) is not None
 
 
-def _undecided(tasks: Population, gain: Gain, centre: NDArray[np.float64], reach: float) -> Atoms:
+def _undecided(tasks: Population, gain: Gain, numbers: Codes, centre: NDArray[np.float64], reach: float) -> Atoms:
     shares = tasks.sizes / tasks.sizes.sum()
-    prices = prices_of(centre, tasks.sizes.astype(np.float64))
+    prices = prices_of(centre[numbers], tasks.sizes.astype(np.float64))
     counts, limbs = tasks.reduce(_count_decided, gain, prices, shares, reach)
-    decided = DecidedTasks(counts.astype(np.float64), float(limbs_to_numbers(limbs, gain_unit(gain))))
+    by_number = in_order(counts.astype(np.float64), numbers)
+    decided = DecidedTasks(by_number, float(limbs_to_numbers(limbs, gain_unit(gain))))
     gains, group, mass = tasks.gather(_find_undecided, gain, prices, shares, reach)
-    return join(gains, group, mass, decided)
+    return join(gains, numbers[group], mass, decided)
 
 
 def _count_decided(

@@ -25,6 +25,8 @@ _WIDTHS = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1, np.inf)
 _EXCESS_COST = 1e3
 """More than any loss of value: the gap exceeds epsilon only where it must."""
 
+_LEAST_SCALE = 1e4
+
 
 def round_counts(
     atoms: Atoms, group_mass: NDArray[np.float64], relaxed: Relaxed, constraint: Constraint
@@ -75,27 +77,30 @@ def _rounded_totals(
     n_centres = limits.on_centres.shape[1]
     floor = np.floor(totals + WHOLE_COUNT)
     group = np.repeat(np.arange(n_groups), n_classes)
-    # Unknowns: how many tasks to add to each floor, the centres, and the excess over epsilon.
-    inner = np.hstack([limits.on_rates.toarray() / group_mass[group], limits.on_centres.toarray()])
+    # Unknowns: how many tasks to add to each floor, the centres, and the excess over epsilon. Rates are scaled so that
+    # the absolute tolerances of HiGHS (1e-6) are far below one task, and below any epsilon that matters.
+    scale = max(_LEAST_SCALE, float(group_mass.max()))
+    inner = np.hstack([scale * limits.on_rates.toarray() / group_mass[group], limits.on_centres.toarray()])
     above, below = np.column_stack([inner, -limits.relief]), np.column_stack([inner, limits.relief])
     rates = limits.on_rates @ rates_of(floor, group_mass).ravel()
     of_group = np.zeros((n_groups, n_cells + n_centres + 1))
     of_group[group, np.arange(n_cells)] = 1.0
     left = np.rint(group_mass - floor.sum(axis=1))
     # Prices choose among roundings of equal excess.
-    cost = np.concatenate([-prices.ravel() / group_mass.sum(), np.zeros(n_centres), [_EXCESS_COST]])
+    cost = np.concatenate([-prices.ravel(), np.zeros(n_centres), [_EXCESS_COST * group_mass.sum() / scale]])
     found = milp(
-        cost,
+        cost / max(float(np.abs(prices).max()), 1e-9),
         integrality=np.concatenate([np.ones(n_cells), np.zeros(n_centres + 1)]),
         bounds=Bounds(
-            np.concatenate([np.maximum(-floor.ravel(), -1), np.full(n_centres, -1.0), [0.0]]),
-            np.concatenate([np.full(n_cells, 2.0), np.full(n_centres, 2.0), [np.inf]]),
+            np.concatenate([np.maximum(-floor.ravel(), -1), np.full(n_centres, -scale), [0.0]]),
+            np.concatenate([np.full(n_cells, 2.0), np.full(n_centres, 2 * scale), [np.inf]]),
         ),
         constraints=[
-            LinearConstraint(above, -np.inf, limits.upper - rates),
-            LinearConstraint(below, limits.lower - rates, np.inf),
+            LinearConstraint(above, -np.inf, scale * (limits.upper - rates)),
+            LinearConstraint(below, scale * (limits.lower - rates), np.inf),
             LinearConstraint(of_group, left, left),
         ],
+        options={"presolve": False},  # so small a program needs none, and with it HiGHS may print a line
     )
     if found.x is None:
         raise SolverError(

@@ -1,84 +1,102 @@
 """Any number of classes and groups, from problem to labels: the linear program, then labels of whole tasks."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import OptionError
-from faircrowd.exact.hashing import draw, task_keys
 from faircrowd.fair.constraint import Constraint, prices_of, rates_of
+from faircrowd.fair.drawn_counts import draw_counts
+from faircrowd.fair.drawn_weights import draw_weighted_labels
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.assign import (
-    deterministic_labels,
     find_split_atoms,
     label_cuts,
     label_probabilities,
-    randomized_labels,
+    labels_by_cuts,
     unconstrained_labels,
     unconstrained_probabilities,
 )
-from faircrowd.fair.program.atoms import Atoms, merge
+from faircrowd.fair.program.atoms import Atoms, merge, merge_by_weight, number_groups, number_weighted_groups
 from faircrowd.fair.program.dual import atom_margins
-from faircrowd.fair.program.many_tasks import MAX_GATHERED_TASKS, solve_many
+from faircrowd.fair.program.many_tasks import MAX_GATHERED_TASKS, in_order, solve_many
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.program.rounding import round_counts
 from faircrowd.fair.program.strict import strict_counts
+from faircrowd.fair.program.weighted_rounding import round_weighted_counts
 from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tolerances import NO_EXCESS, PROVED_OPTIMAL_STRICT, TIE, tie_widths
+from faircrowd.fair.whole_tasks import Allowance
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["solve_program"]
 
 
 def solve_program(
-    problem: Population[Rows], gain: Gain, constraint: Constraint, decision: str, random_state: int, strict: bool
+    problem: Population[Rows],
+    gain: Gain,
+    constraint: Constraint,
+    allowed: Sequence[Allowance],
+    random_state: int,
+    strict: bool,
 ) -> Solution[Rows]:
-    """Find the best labels that keep the constraint, and a bound on what any such labels gain."""
-    if strict and problem.weights is not None:
-        raise OptionError("strict=True counts tasks, and with sample_weight they count differently; leave one out.")
+    """Find the best labels that keep the constraint, and a bound on what any such labels gain.
+
+    Parameters
+    ----------
+    allowed : sequence of Allowance
+        What is allowed to deterministic labels, in the order in which it is tried. If empty, labels are drawn from the
+        best randomized ones.
+    strict : bool
+        Whether deterministic labels are found by an integer program.
+    """
     free = problem.emit(unconstrained_labels, gain)
     tally = problem.tally(free, gain)
     if constraint.is_kept(tally.rates):
         return _unchanged(problem, gain, free, tally.gain_of_labels(gain))
     if problem.weights is not None:
-        return _solve_weights(problem, gain, constraint, decision, random_state)
-    mass = problem.sizes.astype(np.float64)
-    atoms, relaxed = solve_many(problem, gain, constraint)
-    ties = _tie_weights(atoms, mass, relaxed)
-    bound, solver, optimal = relaxed.bound, relaxed.solver, decision != "deterministic"
-    prices = prices_of(relaxed.multipliers, mass)
-    randomized = (gain, prices, find_split_atoms(atoms, mass, relaxed.multipliers, relaxed.fractions))
-    probabilities = partial(problem.emit, label_probabilities, *randomized)
-    if decision == "randomized":
-        labels = problem.emit(randomized_labels, *randomized, random_state)
-        return Solution(labels, probabilities, relaxed.multipliers, ties, gain, bound, bound, optimal, solver)
-    if strict:
-        if atoms.decided is not None:
-            raise OptionError(f"strict=True is for up to {MAX_GATHERED_TASKS:,} different tasks; leave it out.")
-        kept = strict_counts(atoms, mass, relaxed, constraint)
-        counts = kept.counts
-        value = float((counts * atoms.gains).sum() / mass.sum())
-        bound, solver = kept.bound, f"{solver}, then integer program"
-        optimal = kept.bound - value <= PROVED_OPTIMAL_STRICT
+        return _solve_weights(problem, gain, constraint, allowed, random_state, strict)
+    numbers = number_groups(problem, gain)
+    mass = in_order(problem.sizes.astype(np.float64), numbers)
+    atoms, relaxed = solve_many(problem, gain, constraint, numbers=numbers)
+    if strict and allowed and atoms.decided is not None:
+        raise OptionError(f"strict=True is for up to {MAX_GATHERED_TASKS:,} different tasks; leave it out.")
+    prices = prices_of(relaxed.multipliers, mass)[numbers]
+    split = find_split_atoms(atoms, mass, relaxed.multipliers, relaxed.fractions, numbers)
+    probabilities = partial(problem.emit, label_probabilities, gain, prices, split)
+    if allowed:
+        found = _whole_counts(atoms, mass, relaxed, relaxed.fractions, constraint, allowed, strict)
+        split = find_split_atoms(atoms, mass, relaxed.multipliers, found.counts / atoms.mass[:, None], numbers)
+        counts = found.counts[np.searchsorted(atoms.hashes, split.hashes)]  # type: ignore[arg-type]
     else:
-        counts = _rounded(atoms, mass, relaxed, constraint)
-    split = find_split_atoms(atoms, mass, relaxed.multipliers, counts / atoms.mass[:, None])
-    where = np.searchsorted(atoms.hashes, split.hashes)  # type: ignore[arg-type]
-    cuts = label_cuts(problem, gain, prices, split, counts[where], random_state)
-    labels = problem.emit(deterministic_labels, gain, prices, split, cuts, random_state)
-    return Solution(labels, probabilities, relaxed.multipliers, ties, gain, bound, relaxed.bound, optimal, solver)
+        found = _WholeCounts(np.empty((0, 0), dtype=np.int64), 0.0, relaxed.bound, True)
+        where = np.searchsorted(atoms.hashes, split.hashes)  # type: ignore[arg-type]
+        counts = _drawn_counts(atoms, where, split.shares, random_state)
+    cuts = label_cuts(problem, gain, prices, split, counts, random_state, by_evidence=bool(allowed))
+    labels = problem.emit(labels_by_cuts, gain, prices, split, cuts, random_state)
+    return _solution(labels, probabilities, gain, atoms, mass, relaxed, found, numbers, strict and bool(allowed))
 
 
 def _solve_weights(
-    population: Population[Rows], gain: Gain, constraint: Constraint, decision: str, random_state: int
+    population: Population[Rows],
+    gain: Gain,
+    constraint: Constraint,
+    allowed: Sequence[Allowance],
+    random_state: int,
+    strict: bool,
 ) -> Solution[Rows]:
     """Solve for tasks with weights, which are in memory."""
     problem = population.in_memory("sample_weight", "leave it out")
-    mass = problem.group_weights()
-    atoms = merge(gain.of(problem.posterior), problem.group, problem.weights)
+    assert problem.weights is not None  # noqa: S101 - this is for weights
+    gains = gain.of(problem.posterior)
+    numbers = number_weighted_groups(gains, problem.group, problem.weights)
+    mass, group = in_order(problem.group_weights(), numbers), numbers[problem.group]
+    atoms = merge(gains, group, problem.weights)
     relaxed = solve_relaxed(atoms, mass, constraint)
     of_task = atoms.of_task
     assert of_task is not None  # noqa: S101 - merge gives it
@@ -87,33 +105,101 @@ def _solve_weights(
     def probabilities() -> Rows:
         return population.from_memory(np.asarray(fractions[of_task]))
 
-    if decision == "randomized":
-        labels = draw(np.asarray(fractions[of_task]), lambda rows: task_keys(problem.tasks, rows, random_state))
-    else:  # counts mean nothing where tasks have different weights
-        labels = _split_by_weight(problem, of_task, fractions, random_state)
-    ties, bound = _tie_weights(atoms, mass, relaxed), relaxed.bound
-    optimal = decision != "deterministic"
+    if allowed:
+        by_weight = merge_by_weight(gains, group, problem.weights)
+        assert by_weight.of_task is not None  # noqa: S101 - merge_by_weight gives it
+        shares = np.empty(by_weight.gains.shape)
+        shares[by_weight.of_task] = fractions[of_task]
+        found = _whole_counts(by_weight, mass, relaxed, shares, constraint, allowed, strict)
+        labels = _labels_of_counts(problem, by_weight.of_task, found.counts, random_state)
+    else:
+        found = _WholeCounts(np.empty((0, 0), dtype=np.int64), 0.0, relaxed.bound, True)
+        labels = draw_weighted_labels(problem, np.asarray(fractions[of_task]), random_state)
     emitted = population.from_memory(labels)
-    return Solution(emitted, probabilities, relaxed.multipliers, ties, gain, bound, bound, optimal, relaxed.solver)
+    return _solution(emitted, probabilities, gain, atoms, mass, relaxed, found, numbers, strict and bool(allowed))
 
 
-def _split_by_weight(
-    problem: Problem, of_task: NDArray[np.int64], fractions: NDArray[np.float64], random_state: int
+class _WholeCounts(NamedTuple):
+    """How many tasks of each atom get each label, by how much the constraint may be exceeded, and what is proved."""
+
+    counts: NDArray[np.int64]
+    excess: float
+    bound: float
+    optimal: bool
+
+
+def _whole_counts(
+    atoms: Atoms,
+    mass: NDArray[np.float64],
+    relaxed: Relaxed,
+    fractions: NDArray[np.float64],
+    constraint: Constraint,
+    allowed: Sequence[Allowance],
+    strict: bool,
+) -> _WholeCounts:
+    """Round to whole tasks by the first allowance that is enough; ``fractions`` are those of the atoms."""
+    total = float(mass.sum())
+    if strict:
+        kept = strict_counts(atoms, mass, relaxed, constraint)
+        is_best = kept.bound - atoms.gained(kept.counts) / total <= PROVED_OPTIMAL_STRICT
+        return _WholeCounts(kept.counts, 0.0, kept.bound, is_best)
+    for excess, most_loss in allowed:
+        wider = constraint.with_epsilon(min(constraint.epsilon + excess, 1.0))
+        if atoms.task_weight is None:
+            counts = _rounded(atoms, mass, relaxed, wider)
+        else:
+            counts = round_weighted_counts(atoms, mass, fractions, relaxed.multipliers, wider)
+        is_kept = wider.excess(rates_of(atoms.totals(counts, mass.size), mass)) <= NO_EXCESS
+        if is_kept and relaxed.bound - atoms.gained(counts) / total <= most_loss:
+            break
+    return _WholeCounts(counts, excess, relaxed.bound, optimal=False)
+
+
+def _drawn_counts(
+    atoms: Atoms, where: NDArray[np.int64], shares: NDArray[np.float64], random_state: int
+) -> NDArray[np.int64]:
+    """Draw how many tasks of the split atoms get each label."""
+    counts = np.zeros(shares.shape, dtype=np.int64)
+    for a in np.unique(atoms.group[where]):
+        own = np.flatnonzero(atoms.group[where] == a)
+        counts[own] = draw_counts(atoms.mass[where[own], None] * shares[own], random_state, int(a))
+    return counts
+
+
+def _labels_of_counts(
+    problem: Problem, of_task: NDArray[np.int64], counts: NDArray[np.int64], random_state: int
 ) -> Codes:
-    """Label the tasks of each atom in order, so that the weight of each label is its fraction to within one task."""
-    best: Codes = np.argmax(fractions, axis=1).astype(np.int32)
-    labels: Codes = best[of_task]
-    assert problem.weights is not None  # noqa: S101 - this is for weights
-    mixed = np.flatnonzero(fractions.max(axis=1) < 1.0)
+    """Label the tasks of each atom in order, as many with each label as the counts say."""
+    labels: Codes = np.argmax(counts, axis=1).astype(np.int32)[of_task]
+    mixed = np.flatnonzero((counts > 0).sum(axis=1) > 1)
     rows = np.flatnonzero(np.isin(of_task, mixed))
     rows = problem.ordered(rows, random_state, of_task[rows])
-    for atom in mixed:
-        own = rows[np.searchsorted(of_task[rows], atom) : np.searchsorted(of_task[rows], atom, side="right")]
-        weights = problem.weights[own]
-        middle = (np.cumsum(weights) - weights / 2) / weights.sum()
-        place = np.searchsorted(np.cumsum(fractions[atom]), middle, side="right")
-        labels[own] = np.minimum(place, problem.n_classes - 1)
+    bounds = np.searchsorted(of_task[rows], [mixed, mixed + 1])
+    for atom, first, last in zip(mixed, *bounds, strict=True):
+        labels[rows[first:last]] = np.repeat(np.arange(counts.shape[1]), counts[atom])
     return labels
+
+
+def _solution(
+    labels: Rows,
+    probabilities: Callable[[], Rows],
+    gain: Gain,
+    atoms: Atoms,
+    mass: NDArray[np.float64],
+    relaxed: Relaxed,
+    found: _WholeCounts,
+    numbers: Codes,
+    strict: bool,
+) -> Solution[Rows]:
+    """Return the solution for the groups as they are numbered in the problem."""
+    groups = np.argsort(numbers)
+    ties: TieWeights = {
+        (int(groups[a]), members): weights for (a, members), weights in _tie_weights(atoms, mass, relaxed).items()
+    }
+    solver = f"{relaxed.solver}, then integer program" if strict else relaxed.solver
+    bounds = found.bound, relaxed.bound
+    multipliers = relaxed.multipliers[numbers]
+    return Solution(labels, probabilities, multipliers, ties, gain, *bounds, found.optimal, solver, found.excess)
 
 
 def _unchanged(problem: Population[Rows], gain: Gain, free: Rows, value: float) -> Solution[Rows]:
@@ -145,9 +231,8 @@ def _rounded(atoms: Atoms, mass: NDArray[np.float64], relaxed: Relaxed, constrai
     other = round_counts(atoms, mass, solve_relaxed(atoms, mass, even), even)
 
     def rank(counts: NDArray[np.int64]) -> tuple[float, float]:
-        totals = [np.bincount(atoms.group, weights=column, minlength=mass.size) for column in counts.T]
-        excess = constraint.excess(rates_of(np.stack(totals, axis=1), mass))
-        return max(excess, NO_EXCESS), -float((counts * atoms.gains).sum())
+        excess = constraint.excess(rates_of(atoms.totals(counts, mass.size), mass))
+        return max(excess, NO_EXCESS), -atoms.gained(counts)
 
     return counts if rank(counts) <= rank(other) else other
 

@@ -15,12 +15,12 @@ from faircrowd.fair.constraint import Constraint, rates_of
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import atom_margins
 from faircrowd.fair.program.relaxed import Relaxed
-from faircrowd.fair.tolerances import EQUAL_VALUES, SLACK
-from faircrowd.votes.vocabulary import Codes
+from faircrowd.fair.tolerances import EQUAL_VALUES, NO_EXCESS, SLACK
 
-__all__ = ["StrictCounts", "strict_counts"]
+__all__ = ["StrictCounts", "best_counts_of_free_atoms", "strict_counts"]
 
 _FIRST_OPEN_ATOMS = 200
+_MAX_NARROWINGS = 3
 _SCALE = 1e4
 """HiGHS has absolute tolerances (1e-6); gains and rates are scaled to a size where these do not matter."""
 
@@ -39,21 +39,25 @@ def strict_counts(
     total = float(group_mass.sum())
     deadline = time.monotonic() + seconds
     margin, best = atom_margins(atoms, group_mass, relaxed.multipliers)
+    start = np.zeros(atoms.gains.shape, dtype=np.int64)
+    start[np.arange(best.size), best] = atoms.n_tasks.astype(np.int64)
+    # What it costs to move one task of an atom off its best label.
+    margin = margin if atoms.task_weight is None else margin * atoms.task_weight
     order = np.argsort(margin, kind="stable")
     open_count = min(_FIRST_OPEN_ATOMS, margin.size)
     kept = _constant(atoms, relaxed.bound)
     while (left := deadline - time.monotonic()) > 0:
         free = np.zeros(margin.size, dtype=bool)
         free[order[:open_count]] = True
-        found = _program(atoms, group_mass, free, best, constraint, left)
+        found = best_counts_of_free_atoms(atoms, group_mass, free, start, constraint, left)
         if found is None:  # these atoms alone cannot keep epsilon, or time ran out
             if open_count == margin.size:
                 break
             open_count = min(4 * open_count, margin.size)
             continue
         counts, bound_here = found
-        value = float((counts * atoms.gains).sum() / total)
-        if value > float((kept.counts * atoms.gains).sum() / total):
+        value = atoms.gained(counts) / total
+        if value > atoms.gained(kept.counts) / total:
             kept = StrictCounts(counts, relaxed.bound)
         # Moving one task of a closed atom off its best label costs its margin. If that is no more than can still be
         # gained, the atom must be admitted.
@@ -67,59 +71,102 @@ def strict_counts(
 def _constant(atoms: Atoms, bound: float) -> StrictCounts:
     """Give every task the same label, the one that gains the most: this leaves no gap between any groups."""
     counts = np.zeros(atoms.gains.shape, dtype=np.int64)
-    counts[:, int(np.argmax(atoms.mass @ atoms.gains))] = np.rint(atoms.mass).astype(np.int64)
+    counts[:, int(np.argmax(atoms.mass @ atoms.gains))] = atoms.n_tasks.astype(np.int64)
     return StrictCounts(counts, bound)
 
 
-def _program(
+def best_counts_of_free_atoms(
     atoms: Atoms,
     group_mass: NDArray[np.float64],
     free: NDArray[np.bool_],
-    best: Codes,
+    start: NDArray[np.int64],
     constraint: Constraint,
     seconds: float,
+    relative_gap: float = 0.0,
+) -> tuple[NDArray[np.int64], float] | None:
+    """Find the best counts of some atoms, while the others keep theirs; None if none were found.
+
+    Parameters
+    ----------
+    free : ndarray of bool, shape (n_atoms,)
+        Which atoms are free.
+    start : ndarray of int64, shape (n_atoms, n_classes)
+        The counts of the others.
+    seconds, relative_gap : float
+        When to stop.
+
+    Returns
+    -------
+    counts : ndarray of int64, shape (n_atoms, n_classes)
+    bound : float
+        No counts of the free atoms have a higher objective.
+    """
+    deadline = time.monotonic() + seconds
+    narrowed, bound = constraint, np.inf
+    for _ in range(_MAX_NARROWINGS):
+        found = _integer_program(atoms, group_mass, free, start, narrowed, deadline - time.monotonic(), relative_gap)
+        if found is None:
+            return None
+        counts, bound = found[0], found[1] if np.isinf(bound) else bound  # a narrower bound would not hold
+        over = constraint.excess(rates_of(atoms.totals(counts, group_mass.size), group_mass))
+        if over <= NO_EXCESS:
+            return counts, bound
+        # HiGHS takes numbers within 1e-6 of an integer for integers; rounded, they may exceed epsilon.
+        narrowed = constraint.with_epsilon(max(constraint.epsilon - 2 * over, 0.0))
+    return None
+
+
+def _integer_program(
+    atoms: Atoms,
+    group_mass: NDArray[np.float64],
+    free: NDArray[np.bool_],
+    start: NDArray[np.int64],
+    constraint: Constraint,
+    seconds: float,
+    relative_gap: float,
 ) -> tuple[NDArray[np.int64], float] | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array, hstack
 
     n_groups, n_classes = group_mass.size, atoms.gains.shape[1]
-    counts = np.zeros(atoms.gains.shape, dtype=np.int64)
-    closed = np.flatnonzero(~free)
-    counts[closed, best[closed]] = np.rint(atoms.mass[closed]).astype(np.int64)
-    decided = np.zeros((n_groups, n_classes))
-    np.add.at(decided, atoms.group[closed], counts[closed])
+    counts = np.where(free[:, None], 0, start)
+    decided = atoms.totals(counts, n_groups)
+    fixed = atoms.gained(counts)
     rows = np.flatnonzero(free)
     n_pairs = rows.size * n_classes
     pairs = np.arange(n_pairs)
     j, k = np.divmod(pairs, n_classes)
-    mass = np.rint(atoms.mass[rows])
+    n_tasks = atoms.n_tasks[rows]
+    weight = np.ones(rows.size) if atoms.task_weight is None else atoms.task_weight[rows]
     cell = atoms.group[rows][j].astype(np.int64) * n_classes + k
-    share = 1.0 / group_mass[atoms.group[rows][j]]
+    share = weight[j] / group_mass[atoms.group[rows][j]]
     limits = constraint.with_epsilon(constraint.epsilon + SLACK).rows(n_groups, n_classes)
     n_centres = limits.on_centres.shape[1]
     one_each = csr_array((np.ones(n_pairs), (j, pairs)), shape=(rows.size, n_pairs + n_centres))
     totals = csr_array((share, (cell, pairs)), shape=(n_groups * n_classes, n_pairs))
     rates = limits.on_rates @ rates_of(decided, group_mass).ravel()
+    # Weights are divided by their mean, so that gains of tasks are about 1.
+    scale = _SCALE / float(weight.mean()) if rows.size else _SCALE
     found = milp(
-        np.concatenate([-_SCALE * atoms.gains[rows].ravel(), np.zeros(n_centres)]),
+        np.concatenate([-scale * (weight[:, None] * atoms.gains[rows]).ravel(), np.zeros(n_centres)]),
         integrality=np.concatenate([np.ones(n_pairs), np.zeros(n_centres)]),
         bounds=Bounds(
             np.concatenate([np.zeros(n_pairs), np.full(n_centres, -_SCALE)]),
-            np.concatenate([mass[j], np.full(n_centres, 2 * _SCALE)]),
+            np.concatenate([n_tasks[j], np.full(n_centres, 2 * _SCALE)]),
         ),
         constraints=[
-            LinearConstraint(one_each, mass, mass),
+            LinearConstraint(one_each, n_tasks, n_tasks),
             LinearConstraint(
                 hstack([(limits.on_rates @ totals) * _SCALE, limits.on_centres], format="csr"),
                 _SCALE * (limits.lower - rates),
                 _SCALE * (limits.upper - rates),
             ),
         ],
-        options={"time_limit": seconds, "mip_rel_gap": 0.0},
+        # With presolve, HiGHS may print a line.
+        options={"time_limit": max(seconds, 0.01), "mip_rel_gap": relative_gap, "presolve": False},
     )
     if found.x is None:
         return None
     counts[rows] = np.rint(np.asarray(found.x)[:n_pairs]).astype(np.int64).reshape(rows.size, n_classes)
-    fixed = float((counts[closed] * atoms.gains[closed]).sum())
     dual = found.mip_dual_bound if found.mip_dual_bound is not None else -np.inf
-    return counts, (fixed - float(dual) / _SCALE) / float(group_mass.sum())
+    return counts, (fixed - float(dual) / scale) / float(group_mass.sum())

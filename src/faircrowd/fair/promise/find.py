@@ -1,5 +1,9 @@
 """Which promise can be made about all tasks like the ones at hand, and which rule it is about."""
 
+from dataclasses import replace
+
+import numpy as np
+
 from faircrowd._checks import check_choice, check_confidence, warn
 from faircrowd.errors import DataWarning, OptionError
 from faircrowd.fair.objective import Gain
@@ -8,8 +12,10 @@ from faircrowd.fair.promise.margin import margin_for
 from faircrowd.fair.promise.rank_thresholds import promise_by_ranks
 from faircrowd.fair.promise.statement import Promise
 from faircrowd.fair.rule import FairRule
-from faircrowd.fair.tasks.population import Population
+from faircrowd.fair.tasks.population import Population, compared_codes
 from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.tasks.tie_precision import TiePrecision
+from faircrowd.fair.tolerances import tie_widths
 
 __all__ = ["PROMISES", "find_promise"]
 
@@ -44,16 +50,17 @@ def find_promise(
     if constraint != "parity":
         raise OptionError(f"confidence is for parity, not for constraint={constraint!r}.", parameter="confidence")
     rule: FairRule | None = None
-    if not isinstance(population, Problem):
-        found = _uniform(population, epsilon, confidence)
-    elif population.n_classes == 2:
-        found, rule = promise_by_ranks(population, gain, epsilon, confidence, random_state)
+    tasks = population.compared()
+    if not isinstance(tasks, Problem):
+        found = _uniform(tasks, epsilon, confidence)
+    elif tasks.n_classes == 2:
+        found, rule = promise_by_ranks(tasks, gain, epsilon, confidence, random_state)
     else:
-        found, rule = promise_by_test(population, gain, epsilon, confidence, random_state)
+        found, rule = promise_by_test(tasks, gain, epsilon, confidence, random_state)
     if not found.enough:
         if promise == "required":
             raise OptionError(
-                f"{_sentence(found)}, and the smallest has {population.sizes.min():,}. Raise epsilon, lower "
+                f"{_sentence(found)}, and the smallest has {tasks.sizes.min():,}. Raise epsilon, lower "
                 "confidence, or keep epsilon on these tasks alone, without a promise: promise='best-effort'.",
                 parameter=("epsilon", "confidence"),
             )
@@ -61,7 +68,30 @@ def find_promise(
             f"There is NO promise about tasks that were not seen: {found.shortage}. Epsilon is kept on these tasks.",
             DataWarning,
         )
-    return found, rule
+    return found, None if rule is None else _with_left_out(rule, population)
+
+
+def _with_left_out(rule: FairRule, population: Population) -> FairRule:
+    """Return the rule with the groups that the promise does not speak of: their prices are 0."""
+    if not population.left_out:
+        return rule
+    place = compared_codes(population.n_groups, population.left_out)
+    codes = np.flatnonzero(place >= 0)
+    prices = np.zeros((population.n_groups, population.n_classes))
+    prices[codes] = rule.prices
+    shares = population.sizes / population.sizes.sum()
+    widths, tied = tie_widths(prices, shares), np.zeros(population.n_groups)
+    if rule.precision is not None:
+        widths[codes], tied[codes] = np.maximum(widths[codes], rule.precision.tie_widths), rule.precision.tied_shares
+    return replace(
+        rule,
+        groups=tuple(population.groups.to_list()),
+        prices=prices,
+        shares=shares,
+        ties={(int(codes[a]), members): weights for (a, members), weights in rule.ties.items()},
+        precision=TiePrecision(widths, tied),
+        left_out=tuple(population.left_out),
+    )
 
 
 def _sentence(found: Promise) -> str:

@@ -35,6 +35,7 @@ from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solution import TieWeights
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.tasks.tie_precision import learn_tie_precision
 from faircrowd.fair.tolerances import tie_widths
 
 __all__ = ["chance_within", "promise_by_ranks", "ranks_needed"]
@@ -230,4 +231,6 @@ def _rule(
         epsilon=epsilon,
         random_state=random_state,
         ties=ties,
+        precision=learn_tie_precision(held_out, gain, prices, shares, ties),
+        merged=held_out.merged_groups,
     )

@@ -1,6 +1,7 @@
 """From votes and an aggregator to the tasks to be labelled fairly: those that it is fitted to, or new ones."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,9 +18,10 @@ from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import check_groups, read_posterior
 from faircrowd.votes import VoteTable, read_votes
 from faircrowd.votes.facts import read_facts
-from faircrowd.votes.groups import attach_groups
+from faircrowd.votes.group_policy import check_comparable, plan_groups
+from faircrowd.votes.groups import attach_groups, settle_groups
 
-__all__ = ["VotesLike", "fit_problem", "from_posterior", "known_labels", "new_problem", "problem_of"]
+__all__ = ["VotesLike", "fit_problem", "from_posterior", "known_labels", "new_problem", "problem_of", "settled"]
 
 VotesLike: TypeAlias = TableLike | VoteTable | SparkFrame | SparkVotes | ArrayLike
 """Votes, in memory, in a file or in Spark; or a posterior, for a ``FairCrowd`` without an aggregator."""
@@ -31,19 +33,24 @@ def fit_problem(
     *args: Any,
     sensitive_features: ByTask | None = None,
     tasks: TableLike | None = None,
-    read_options: Mapping[str, str] | None = None,
+    read_options: Mapping[str, Any] | None = None,
+    min_group: int = 1,
+    small_groups: str = "leave-out",
     **kwargs: Any,
 ) -> Problem:
     """Fit an estimator to votes (or take a posterior, if it is None), and return the problem of making it fair.
 
     Arguments are those of ``FairCrowd.fit``.
     """
+    if isinstance(estimator, type):
+        raise OptionError(f"estimator is the class {estimator.__name__}; give an object of it, {estimator.__name__}().")
     given = dict(read_options or {})
     if isinstance(estimator, Aggregator):
         gold = known_labels(estimator, args, kwargs)
         votes = _votes(data, sensitive_features, tasks, gold, given)
         if votes.groups is None:
             raise InputError("FairCrowd needs the group of each task; give sensitive_features=...")
+        votes = settle_groups(votes, min_group=min_group, small_groups=small_groups, required=True)
         if tasks is not None and isinstance(gold, str):
             facts = read_facts(tasks, gold, task=given.get("task"), delimiter=given.get("delimiter"))
             args, kwargs = (facts, *args[1:]), {name: v for name, v in kwargs.items() if name != "true_labels"}
@@ -51,16 +58,32 @@ def fit_problem(
     if tasks is not None or given:
         raise OptionError("tasks and read_options are for votes and an aggregator of faircrowd; leave them out.")
     if estimator is None:
-        return read_posterior(data, sensitive_features)
+        return settled(read_posterior(data, sensitive_features), min_group, small_groups)
     if not hasattr(estimator, "fit_predict_proba"):
         raise OptionError(f"{type(estimator).__name__} has no fit_predict_proba; FairCrowd needs a posterior.")
-    return read_posterior(estimator.fit_predict_proba(data, *args, **kwargs), sensitive_features)
+    problem = read_posterior(estimator.fit_predict_proba(data, *args, **kwargs), sensitive_features)
+    return settled(problem, min_group, small_groups)
+
+
+def settled(problem: Problem, min_group: int, small_groups: str = "leave-out") -> Problem:
+    """Return a problem whose small groups are left out of the constraint, or merged; raise unless two remain."""
+    plan = plan_groups(problem.groups, problem.sizes, problem.left_out, min_group=min_group, small_groups=small_groups)
+    found = replace(
+        problem,
+        groups=plan.groups,
+        group=plan.place[problem.group] if plan.merged else problem.group,
+        left_out=plan.left_out,
+        merged_groups=(*problem.merged_groups, *plan.merged),
+    )
+    check_comparable(found.groups, found.sizes, found.left_out)
+    return found
 
 
 def problem_of(model: Aggregator) -> Problem:
     """Return the problem of making the labels of a fitted aggregator fair; raise unless there are groups to compare."""
     problem: Problem = from_posterior(model.posterior_, model.votes_)
     check_groups(problem.groups)
+    check_comparable(problem.groups, problem.sizes, problem.left_out)
     return problem
 
 
@@ -95,6 +118,8 @@ def from_posterior(posterior: TaskPosterior, votes: Votes) -> Any:
         log_odds=log_odds(posterior.scores) if has_odds else None,
         evidence=votes.votes_per_task,
         ties=posterior.ties,
+        left_out=votes.left_out,
+        merged_groups=votes.merged_groups,
     )
 
 
@@ -111,7 +136,7 @@ def _votes(
     sensitive_features: ByTask | None,
     tasks: TableLike | None,
     true_labels: ByTask | None,
-    read_options: Mapping[str, str],
+    read_options: Mapping[str, Any],
 ) -> Any:
     """Read votes with their groups; those that are read already take no options of reading."""
     if not in_spark(data) and not isinstance(data, VoteTable):

@@ -5,7 +5,7 @@ A *kernel* is a function of some tasks (:class:`Tasks`) and of parameters. Three
 makes one row per task. Solvers read tasks in no other way, so that tasks may lie anywhere.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -32,7 +32,10 @@ else:
 Functions that emit nothing take a plain ``Population``, whatever its rows are.
 """
 
-__all__ = ["Population", "Rows", "Tasks"]
+__all__ = ["Place", "Population", "Rows", "Tasks", "compared_codes"]
+
+Place = tuple[int | None, int]
+"""A place in the order of equal tasks: evidence and hash; the evidence is None where only hashes count."""
 
 
 class Tasks(NamedTuple):
@@ -58,22 +61,47 @@ class Tasks(NamedTuple):
     ids: Vocabulary
     first: int = 0
 
+    def of_groups(self, place: Codes) -> tuple["Tasks", NDArray[np.int64]]:
+        """Return the tasks of some groups with new codes for these, and their rows; codes of other groups are -1."""
+        rows = np.flatnonzero(place[self.group] >= 0)
+        found = Tasks(
+            self.posterior[rows],
+            place[self.group[rows]],
+            self.own[rows],
+            self.log_odds[rows] if self.log_odds.size else self.log_odds,
+            self.evidence[rows] if self.evidence.size else self.evidence,
+            self.ids.take(rows + self.first),
+        )
+        return found, rows
+
     def hashes(self, rows: NDArray[np.int64], random_state: int) -> NDArray[np.uint64]:
         """Return the seeded hash of the ids of some tasks."""
         return task_keys(self.ids, rows + self.first, random_state)
 
-    def is_first(self, rows: NDArray[np.int64], last: tuple[int, int], random_state: int) -> NDArray[np.bool_]:
+    def is_first(self, rows: NDArray[np.int64], last: Place, random_state: int) -> NDArray[np.bool_]:
         """Return whether each of some tasks comes no later than a task of this evidence and hash.
 
-        Tasks of more evidence come first, then those of a lower hash.
+        Tasks of more evidence come first, then those of a lower hash; if the evidence is None, only the hash counts.
         """
         evidence, highest = last
-        if not self.evidence.size:
+        if evidence is None or not self.evidence.size:
             return self.hashes(rows, random_state) <= np.uint64(highest)
         found = self.evidence[rows]
         first, at = found > evidence, np.flatnonzero(found == evidence)
         first[at] = self.hashes(rows[at], random_state) <= np.uint64(highest)
         return first
+
+
+def compared_codes(n_groups: int, left_out: Collection[int]) -> Codes:
+    """Return the code of each group among those that are compared, -1 for those that are left out.
+
+    Examples
+    --------
+    >>> compared_codes(4, {1: "fewer than 10 tasks"}).tolist()
+    [0, -1, 1, 2]
+    """
+    is_compared = ~np.isin(np.arange(n_groups), list(left_out))
+    return np.where(is_compared, np.cumsum(is_compared) - 1, -1).astype(np.int32)
 
 
 class Population(Protocol[Rows]):
@@ -108,6 +136,20 @@ class Population(Protocol[Rows]):
         """Number of tasks of each group."""
 
     @property
+    def left_out(self) -> Mapping[int, str]:
+        """From the groups that no constraint speaks of to the reason."""
+
+    @property
+    def merged_groups(self) -> tuple[Any, ...]:
+        """Small groups that became the last group."""
+
+    def compared(self) -> "Population[Rows]":
+        """Return the tasks of the groups that a constraint speaks of; all of them if no group is left out."""
+
+    def with_left_out(self, rows: Rows, kernel: Callable[..., NDArray[Any]], *parameters: object) -> Rows:
+        """Return one row per task from those of the compared tasks; a kernel makes those of the others."""
+
+    @property
     def sorts(self) -> bool:
         """Whether it is quick to gather one number per task and to sort these numbers."""
 
@@ -129,8 +171,8 @@ class Population(Protocol[Rows]):
     def tally(self, labels: Rows, gain: Gain | None = None) -> "Tally":
         """Count the labels, before and after, by group, and sum what they gain."""
 
-    def expected_f1(self, probabilities: Rows) -> float:
-        """Return the expected F1 of the second class of randomized labels; tasks must be in memory."""
+    def expected_tally(self, probabilities: Rows, gain: Gain) -> "Tally":
+        """Return what randomized labels come to on average."""
 
     def labels(self, codes: Rows) -> Any:
         """Return labels in the form that users see."""

@@ -1,7 +1,7 @@
 """Tasks in memory to be labelled fairly: their posteriors, groups and weights, as arrays."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from faircrowd.exact.hashing import task_keys
 from faircrowd.fair.objective import Gain, make_gain
-from faircrowd.fair.tasks.population import Tasks
-from faircrowd.fair.tasks.tally import Tally, add_labels, weigh_labels
+from faircrowd.fair.tasks.population import Tasks, compared_codes
+from faircrowd.fair.tasks.tally import Tally, add_expected, add_labels, weigh_expected, weigh_labels
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
@@ -39,6 +39,10 @@ class Problem:
         Two classes: orders posteriors that round to 0 or 1.
     evidence : ndarray, shape (n_tasks,), or None
         Number of votes; orders tasks of equal posterior.
+    left_out : mapping of int to str
+        From the groups that no constraint speaks of to the reason.
+    merged_groups : tuple
+        Small groups that became the last group.
     """
 
     tasks: Vocabulary
@@ -53,6 +57,43 @@ class Problem:
     evidence: NDArray[np.int64] | None = None
     ties: str = "first"
     as_array: bool = False
+    left_out: Mapping[int, str] = field(default_factory=dict)
+    merged_groups: tuple[Any, ...] = ()
+
+    def compared(self) -> "Problem":
+        """Return the tasks of the groups that a constraint speaks of."""
+        return self._compared_tasks if self.left_out else self
+
+    @cached_property
+    def _compared_tasks(self) -> "Problem":
+        place, rows = self._compared
+        return replace(
+            self,
+            tasks=self.tasks.take(rows),
+            groups=self.groups.take(np.flatnonzero(place >= 0)),
+            posterior=self.posterior[rows],
+            group=place[self.group[rows]],
+            own=self.own[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            log_odds=None if self.log_odds is None else self.log_odds[rows],
+            evidence=None if self.evidence is None else self.evidence[rows],
+            left_out={},
+        )
+
+    def with_left_out(
+        self, rows: NDArray[Any], kernel: Callable[..., NDArray[Any]], *parameters: object
+    ) -> NDArray[Any]:
+        """Return one row per task from those of the compared tasks; a kernel makes those of the others."""
+        if not self.left_out:
+            return rows
+        found = self.emit(kernel, *parameters).astype(rows.dtype)  # a copy: own labels are not overwritten
+        found[self._compared[1]] = rows
+        return found
+
+    @cached_property
+    def _compared(self) -> tuple[Codes, NDArray[np.int64]]:
+        place = compared_codes(self.n_groups, self.left_out)
+        return place, np.flatnonzero(place[self.group] >= 0)
 
     @property
     def n_groups(self) -> int:
@@ -139,6 +180,11 @@ class Problem:
         hashes = task_keys(self.tasks, rows, random_state)
         return rows[np.lexsort((self._kinds(rows), hashes, evidence, *reversed(first)))]
 
+    def shuffled(self, rows: NDArray[np.int64], random_state: int, *first: NDArray[Any]) -> NDArray[np.int64]:
+        """Order tasks by the given keys; equal ones by the seeded hash of their ids alone."""
+        hashes = task_keys(self.tasks, rows, random_state)
+        return rows[np.lexsort((self._kinds(rows), hashes, *reversed(first)))]
+
     def _kinds(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Return the type of each id where types are mixed: 2 and "2" have the same text, and so the same hash."""
         names = [type(value).__name__ for value in self.tasks.some(rows)] if self.tasks.is_mixed else []
@@ -157,12 +203,18 @@ class Problem:
         mass, *sums_of_gains = weigh_labels(everything, labels, self.weights, self.n_groups, gain)
         return Tally(mass, sums[0], *sums_of_gains)
 
-    def expected_f1(self, probabilities: NDArray[Any]) -> float:
-        """Return 2 sum(p x) / (sum(p) + sum(x)) of the second class, for the probabilities x of its label."""
-        weights = np.ones(self.group.size) if self.weights is None else self.weights
-        p, x = self.posterior[:, 1], probabilities[:, 1]
-        total = float(weights @ p + weights @ x)
-        return 2 * float((weights * p) @ x) / total if total > 0 else 0.0
+    def expected_tally(self, probabilities: NDArray[Any], gain: Gain) -> Tally:
+        """Return what randomized labels come to on average."""
+        if self.weights is None:
+            sums: list[NDArray[np.int64]] = []
+            for tasks in self._pieces():
+                rows = probabilities[tasks.first : tasks.first + _TASKS_PER_PIECE]
+                part = add_expected(tasks, rows, self.n_groups, gain)
+                sums = [a + b for a, b in zip(sums, part, strict=True)] if sums else list(part)
+            return Tally.expected(sums, gain)
+        everything = next(self._pieces(self.group.size))
+        mass, *of_gains = weigh_expected(everything, probabilities, self.weights, self.n_groups, gain)
+        return Tally(mass, np.rint(mass).astype(np.int64), *of_gains)
 
     def in_memory(self, purpose: str, instead: str) -> "Problem":
         """Return this problem: its tasks are in memory, whatever needs them there."""

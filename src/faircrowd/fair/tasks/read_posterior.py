@@ -1,5 +1,6 @@
 """From what users have to a problem: posteriors, groups and weights, read and checked."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -13,8 +14,9 @@ from faircrowd.errors import InputError
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tolerances import SUM_TO_ONE
 from faircrowd.votes import Vocabulary
+from faircrowd.votes.alignment import check_index
 from faircrowd.votes.encode import encode
-from faircrowd.votes.facts import find_facts, pandas_array
+from faircrowd.votes.facts import Numbers, find_facts, pandas_array
 from faircrowd.votes.frames import column_of, find_column, frame_of, is_frame
 from faircrowd.votes.groups import groups_of
 from faircrowd.votes.lookup import is_missing
@@ -24,7 +26,16 @@ from faircrowd.votes.vocabulary import Codes, as_objects
 if TYPE_CHECKING:
     from faircrowd._types import ByTask, ValuesLike
 
-__all__ = ["RowNumbers", "check_groups", "check_posterior", "encode_in_order", "label_codes", "read_posterior"]
+__all__ = [
+    "RowNumbers",
+    "by_task",
+    "check_groups",
+    "check_posterior",
+    "encode_in_order",
+    "label_codes",
+    "read_posterior",
+    "values_in_order",
+]
 
 
 class RowNumbers(Vocabulary):
@@ -57,6 +68,9 @@ class RowNumbers(Vocabulary):
         return Vocabulary(pa.array(np.asarray(codes, dtype=np.int64)))
 
 
+_LARGEST_WEIGHT = 1e290
+
+
 def read_posterior(
     posterior: object,
     sensitive_features: "ByTask | None",
@@ -66,6 +80,7 @@ def read_posterior(
     evidence: "ValuesLike | None" = None,
     ties: str = "first",
     one_group_will_do: bool = False,
+    on_missing_group: str = "error",
 ) -> Problem:
     """Check a posterior and its groups, and return them as a problem."""
     check_choice("ties", ties, TIES)
@@ -73,13 +88,17 @@ def read_posterior(
     check_posterior(values, tasks)
     if sensitive_features is None:
         raise InputError("The group of each task is needed; give sensitive_features=...")
-    codes, groups = groups_of(tasks, sensitive_features)
+    codes, groups, left_out = groups_of(tasks, sensitive_features, on_missing_group=on_missing_group)
     if not one_group_will_do:
         check_groups(groups)
-    log_odds = None
+    log_odds, scores = None, values
     if log_posterior is not None:
         logs = _logarithms(log_posterior, tasks, classes)
-        log_odds = logs[:, 1] - logs[:, 0] if len(classes) == 2 else None
+        if len(classes) == 2:
+            log_odds = logs[:, 1] - logs[:, 0]
+            scores = np.stack([-log_odds, log_odds], axis=1)
+        else:  # classes whose posteriors were rounded to the same number
+            scores = np.where(values == values.max(axis=1, keepdims=True), logs, -np.inf)
     return Problem(
         tasks=tasks,
         classes=classes,
@@ -87,12 +106,13 @@ def read_posterior(
         style=style,
         posterior=values,
         group=codes,
-        own=choose(values if log_odds is None else np.stack([-log_odds, log_odds], axis=1), ties),
-        weights=_weights(sample_weight, len(tasks)),
+        own=choose(scores, ties),
+        weights=None if sample_weight is None else _weights(by_task(sample_weight, tasks, "sample_weight"), len(tasks)),
         log_odds=log_odds,
-        evidence=None if evidence is None else _counts(evidence, len(tasks)),
+        evidence=None if evidence is None else _counts(by_task(evidence, tasks, "evidence"), len(tasks)),
         ties=ties,
         as_array=as_array,
+        left_out=left_out,
     )
 
 
@@ -102,6 +122,7 @@ def label_codes(problem: Problem, labels: "ByTask") -> Codes:
         codes, values = encode(labels if isinstance(labels, np.ndarray) else as_objects(labels))
         place = problem.classes.code_of(values.values)[codes]
     else:
+        check_index(labels, problem.tasks, "labels")
         key, (column,) = find_facts(labels, None, None, None)
         codes, values = encode(column)
         row = problem.tasks.code_of(key)
@@ -203,20 +224,26 @@ def _floats(values: object) -> NDArray[np.float64]:
 
 def _logarithms(given: object, tasks: Vocabulary, classes: Vocabulary) -> NDArray[np.float64]:
     """Return logarithms in the order of the posterior: a frame goes by task and class, an array by position."""
-    rows, columns, _, logs, _ = _values(given)
-    if logs.shape != (len(tasks), len(classes)):
-        raise InputError(
-            f"log_posterior needs a number for each of {len(tasks):,} tasks and {len(classes)} classes; "
-            f"got {logs.shape[0]:,} x {logs.shape[1]}."
-        )
+    logs = values_in_order(given, tasks, classes, "log_posterior")
     if not np.isfinite(logs.max(axis=1)).all():
         raise InputError("log_posterior holds NaN, or a task whose classes are all impossible.")
+    return logs
+
+
+def values_in_order(given: object, tasks: Vocabulary, classes: Vocabulary, name: str) -> NDArray[np.float64]:
+    """Return a number for each task and class, in order: those of a frame go by task and class, others by position."""
+    rows, columns, _, values, _ = _values(given)
+    if values.shape != (len(tasks), len(classes)):
+        raise InputError(
+            f"{name} needs a number for each of {len(tasks):,} tasks and {len(classes)} classes; "
+            f"got {values.shape[0]:,} x {values.shape[1]}."
+        )
     if isinstance(rows, RowNumbers) or isinstance(tasks, RowNumbers):
-        return logs
+        return values
     row, column = rows.code_of(tasks.values), columns.code_of(classes.values)
     if min(row.min(), column.min()) < 0:
-        raise InputError("log_posterior must have the tasks and the classes of the posterior.")
-    return logs[np.ix_(row, column)]
+        raise InputError(f"{name} must have the same tasks and classes.")
+    return values[np.ix_(row, column)]
 
 
 def _number_per_task(name: str, given: "ValuesLike", n_tasks: int) -> NDArray[np.float64]:
@@ -232,6 +259,21 @@ def _number_per_task(name: str, given: "ValuesLike", n_tasks: int) -> NDArray[np
     return numbers
 
 
+def by_task(given: "ValuesLike", tasks: Vocabulary, name: str) -> "ValuesLike":
+    """Return numbers in the order of the tasks: those of a Series or a dict go by id, others by position."""
+    if not (isinstance(given, Mapping) or hasattr(given, "loc")):
+        return given
+    check_index(given, tasks, name)
+    numbers = Numbers.read(given, "task").of(tasks)
+    lacking = np.flatnonzero(np.isnan(numbers))
+    if lacking.size:
+        raise InputError(
+            f"{name} has no number for {lacking.size:,} of {len(tasks):,} tasks: "
+            f"{few(tasks.some(lacking[:5]), lacking.size)}."
+        )
+    return numbers
+
+
 def _counts(given: "ValuesLike", n_tasks: int) -> NDArray[np.int64]:
     counts = _number_per_task("evidence", given, n_tasks)
     if not (abs(counts) < 2**53).all():
@@ -239,10 +281,13 @@ def _counts(given: "ValuesLike", n_tasks: int) -> NDArray[np.int64]:
     return counts.astype(np.int64)
 
 
-def _weights(given: "ValuesLike | None", n_tasks: int) -> NDArray[np.float64] | None:
-    if given is None:
-        return None
+def _weights(given: "ValuesLike", n_tasks: int) -> NDArray[np.float64] | None:
     weights = _number_per_task("sample_weight", given, n_tasks)
     if not (weights > 0).all():
         raise InputError("sample_weight must be positive; leave out tasks that should not count.")
-    return None if (weights == weights[0]).all() else weights
+    if (weights == weights[0]).all():
+        return None
+    heaviest = float(weights.max())
+    return (
+        weights if heaviest < _LARGEST_WEIGHT else weights / heaviest
+    )  # only ratios count, and sums must not overflow

@@ -1,7 +1,7 @@
 """Tasks in Spark to be labelled fairly: solvers see them through the same verbs as those in memory."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -15,8 +15,8 @@ from faircrowd.engines.local import Block
 from faircrowd.errors import InputError, OptionError
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.rule import FairRule
-from faircrowd.fair.tasks.population import Tasks
-from faircrowd.fair.tasks.tally import Tally, add_labels
+from faircrowd.fair.tasks.population import Tasks, compared_codes
+from faircrowd.fair.tasks.tally import Tally, add_expected, add_labels
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes
 
@@ -40,12 +40,15 @@ class _Scoring(NamedTuple):
         Whether the model knows groups.
     is_log : bool
     ties : str
+    place : ndarray of int32 or None
+        The code of each group among those that are compared, -1 for the others; None if all are.
     """
 
     steps: "tuple[tuple[Named, tuple[Any, ...]], ...]"
     by_group: bool
     is_log: bool
     ties: str
+    place: Codes | None = None
 
 
 class EmittedRows(NamedTuple):
@@ -66,6 +69,37 @@ class SparkProblem:
 
     posterior: SparkPosterior
     weights: None = None
+    is_compared: bool = False
+    """Whether these are only the tasks of the groups that a constraint speaks of."""
+
+    @property
+    def left_out(self) -> Mapping[int, str]:
+        """From the groups that no constraint speaks of to the reason."""
+        return {} if self.is_compared else self.votes.left_out
+
+    @property
+    def merged_groups(self) -> tuple[Any, ...]:
+        """Small groups that became the last group."""
+        return self.votes.merged_groups
+
+    def compared(self) -> "SparkProblem":
+        """Return the tasks of the groups that a constraint speaks of."""
+        return self._compared_tasks if self.left_out else self
+
+    @cached_property
+    def _compared_tasks(self) -> "SparkProblem":
+        return replace(self, is_compared=True)
+
+    def with_left_out(self, rows: EmittedRows, kernel: Callable[..., NDArray[Any]], *parameters: object) -> EmittedRows:
+        """Return one row per task from those of the compared tasks; a kernel makes those of the others."""
+        if not self.left_out:
+            return rows
+        both = (*_named(rows.kernel, rows.parameters), *_named(kernel, parameters))
+        return self.emit(_with_left_out, self._place, *both)
+
+    @property
+    def _place(self) -> Codes:
+        return compared_codes(len(self._all_groups), self.votes.left_out)
 
     @property
     def classes(self) -> Vocabulary:
@@ -75,6 +109,10 @@ class SparkProblem:
     @property
     def groups(self) -> Vocabulary:
         """The groups; if none are known, all tasks are in one."""
+        return self._all_groups.take(np.flatnonzero(self._place >= 0)) if self.is_compared else self._all_groups
+
+    @property
+    def _all_groups(self) -> Vocabulary:
         return Vocabulary.of(["all"]) if self.votes.groups is None else self.votes.groups
 
     @property
@@ -95,7 +133,8 @@ class SparkProblem:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of tasks of each group."""
-        return np.asarray(self.votes.tasks_per_group)
+        sizes = np.asarray(self.votes.tasks_per_group)
+        return sizes[np.flatnonzero(self._place >= 0)] if self.is_compared else sizes
 
     @property
     def sorts(self) -> bool:
@@ -130,9 +169,10 @@ class SparkProblem:
         named = _named(labels.kernel, labels.parameters)
         return Tally.of(self.reduce(_add_emitted, *named, self.n_groups, gain), gain)
 
-    def expected_f1(self, probabilities: EmittedRows) -> NoReturn:
-        """Raise: the expected F1 of randomized labels needs the tasks in memory."""
-        self.in_memory("objective='f1' with decision='randomized'", "use decision='deterministic'")
+    def expected_tally(self, probabilities: EmittedRows, gain: Gain) -> Tally:
+        """Return what randomized labels come to on average."""
+        named = _named(probabilities.kernel, probabilities.parameters)
+        return Tally.expected(self.reduce(_add_expected_emitted, *named, self.n_groups, gain), gain)
 
     def in_memory(self, purpose: str, instead: str) -> NoReturn:
         """Raise: the tasks are not in memory."""
@@ -192,7 +232,8 @@ class SparkProblem:
 
         rows = self.posterior.scores
         steps = tuple((Named.of(function), arguments) for function, arguments in rows.steps)
-        return _Scoring(steps, rows.view.by_group, self.posterior.is_log, self.posterior.ties)
+        place = self._place if self.is_compared else None
+        return _Scoring(steps, rows.view.by_group, self.posterior.is_log, self.posterior.ties, place)
 
 
 def apply_rule(
@@ -254,13 +295,36 @@ def _tasks(block: Block, ids: Vocabulary, scoring: _Scoring) -> Tasks:
     odds = log_odds(scores) if scoring.is_log and scores.shape[1] == 2 else np.empty(0)
     posterior = np.ascontiguousarray(probabilities(scores, scoring.is_log))
     group = block.group if block.group.size else np.zeros(len(scores), dtype=np.int32)
-    return Tasks(posterior, group, choose(scores, scoring.ties), odds, np.diff(block.offsets), ids)
+    tasks = Tasks(posterior, group, choose(scores, scoring.ties), odds, np.diff(block.offsets), ids)
+    return tasks if scoring.place is None else tasks.of_groups(scoring.place)[0]
 
 
 def _add_emitted(
     tasks: Tasks, kernel: "Named", parameters: tuple[object, ...], n_groups: int, gain: Gain
 ) -> tuple[NDArray[np.int64], ...]:
     return add_labels(tasks, kernel.find()(tasks, *parameters), n_groups, gain)
+
+
+def _with_left_out(
+    tasks: Tasks,
+    place: Codes,
+    kernel: "Named",
+    parameters: tuple[object, ...],
+    other_kernel: "Named",
+    other_parameters: tuple[object, ...],
+) -> NDArray[Any]:
+    """Run a kernel over the tasks that are compared, and another over the others."""
+    compared, rows = tasks.of_groups(place)
+    part: NDArray[Any] = kernel.find()(compared, *parameters)
+    found: NDArray[Any] = other_kernel.find()(tasks, *other_parameters).astype(part.dtype)
+    found[rows] = part
+    return found
+
+
+def _add_expected_emitted(
+    tasks: Tasks, kernel: "Named", parameters: tuple[object, ...], n_groups: int, gain: Gain
+) -> tuple[NDArray[np.int64], ...]:
+    return add_expected(tasks, kernel.find()(tasks, *parameters), n_groups, gain)
 
 
 def _own(tasks: Tasks) -> Codes:

@@ -10,13 +10,21 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.exact.sums import PROBABILITY_UNIT, TERMS_PER_CARRY, carry, limbs_to_numbers, to_units, unit_for
+from faircrowd.exact.sums import (
+    PROBABILITY_UNIT,
+    TERMS_PER_CARRY,
+    carry,
+    limbs_to_numbers,
+    to_limbs,
+    to_units,
+    unit_for,
+)
 from faircrowd.fair.constraint import rates_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Tally", "add_labels", "gain_unit", "weigh_labels"]
+__all__ = ["Tally", "add_expected", "add_labels", "gain_unit", "weigh_expected", "weigh_labels"]
 
 
 class Tally(NamedTuple):
@@ -27,7 +35,7 @@ class Tally(NamedTuple):
     mass : ndarray, shape (n_groups, n_classes, n_classes)
         Weight of the tasks by group, own label and label.
     tasks : ndarray of int64, of the same shape
-        Number of these tasks.
+        Number of these tasks; for randomized labels the expected number, rounded.
     trust : ndarray, shape (2, n_classes)
         Sum of the posterior of the own labels, and of the labels, by label.
     beliefs : ndarray, shape (n_classes,)
@@ -49,6 +57,13 @@ class Tally(NamedTuple):
         gains = limbs_to_numbers(gained, gain_unit(gain))
         return cls(counts.astype(np.float64), counts, limbs_to_numbers(trust), limbs_to_numbers(beliefs), gains)
 
+    @classmethod
+    def expected(cls, sums: list[NDArray[np.int64]], gain: Gain) -> "Tally":
+        """Read what ``add_expected`` added up."""
+        counts, *others = sums
+        mass = limbs_to_numbers(counts)
+        return cls.of([np.rint(mass).astype(np.int64), *others], gain)._replace(mass=mass)
+
     @property
     def rates(self) -> NDArray[np.float64]:
         """Share of each class in each group."""
@@ -69,7 +84,8 @@ class Tally(NamedTuple):
         """Return what the labels gain per unit of weight; for F1, the gain of its last step."""
         if gain.name != "f1":
             return self.values(gain)[1]
-        gained = gain.matrix[1, 1] * self.trust[1, 1] + gain.offset[1] * self.mass.sum(axis=(0, 1))[1]
+        k = gain.positive
+        gained = gain.matrix[k, k] * self.trust[1, k] + gain.offset[k] * self.mass.sum(axis=(0, 1))[k]
         return float(gained / self.mass.sum())
 
     def values(self, gain: Gain) -> tuple[float, float]:
@@ -77,9 +93,10 @@ class Tally(NamedTuple):
         if gain.is_accuracy:
             return self.accuracies
         if gain.name == "f1":
-            labelled = self.mass.sum(axis=(0, 2))[1], self.mass.sum(axis=(0, 1))[1]
-            totals = [float(self.beliefs[1] + count) for count in labelled]
-            before, after = (2 * float(p) / n if n > 0 else 0.0 for p, n in zip(self.trust[:, 1], totals, strict=True))
+            k = gain.positive
+            labelled = self.mass.sum(axis=(0, 2))[k], self.mass.sum(axis=(0, 1))[k]
+            totals = [float(self.beliefs[k] + count) for count in labelled]
+            before, after = (2 * float(p) / n if n > 0 else 0.0 for p, n in zip(self.trust[:, k], totals, strict=True))
             return before, after
         before, after = (float(gained / self.mass.sum()) for gained in self.gained)
         return before, after
@@ -101,6 +118,32 @@ def add_labels(tasks: Tasks, labels: Codes, n_groups: int, gain: Gain) -> tuple[
     return counts.sum(axis=0).reshape(n_groups, n_classes, n_classes), trust, beliefs, gained
 
 
+def add_expected(
+    tasks: Tasks, probabilities: NDArray[np.float64], n_groups: int, gain: Gain
+) -> tuple[NDArray[np.int64], ...]:
+    """Add up what randomized labels of some tasks come to on average: as ``add_labels``, but counts are limbs too."""
+    n_classes = tasks.posterior.shape[1]
+    own = np.eye(n_classes)[tasks.own]
+    cell = tasks.group.astype(np.int64) * n_classes + tasks.own
+    counts = [_add_by(cell, column, n_groups * n_classes, PROBABILITY_UNIT) for column in probabilities.T]
+    trust, gained = np.zeros((2, n_classes, 2), dtype=np.int64), np.zeros((2, 2), dtype=np.int64)
+    beliefs = np.zeros((n_classes, 2), dtype=np.int64)
+    once = np.zeros(tasks.own.size, dtype=np.int64)
+    for i, chances in enumerate((own, probabilities)):
+        trust[i] = [_add_by(once, column, 1, PROBABILITY_UNIT)[0] for column in (chances * tasks.posterior).T]
+        if gain.name == "gains":
+            gained[i] = _add_by(once, (chances * gain.of(tasks.posterior)).sum(axis=1), 1, gain_unit(gain))[0]
+    if gain.name == "f1":
+        _believe(tasks.posterior, beliefs)
+    return np.stack(counts, axis=1).reshape(n_groups, n_classes, n_classes, 2), trust, beliefs, gained
+
+
+def _add_by(cell: NDArray[np.int64], values: NDArray[np.float64], n_cells: int, unit: float) -> NDArray[np.int64]:
+    """Return the sum of the values of each cell as limbs; the limbs of up to 2**27 tasks add up exactly."""
+    limbs = [np.bincount(cell, weights=part, minlength=n_cells) for part in to_limbs(values, unit)]
+    return np.stack(limbs, axis=1).astype(np.int64)
+
+
 def gain_unit(gain: Gain) -> float:
     """Return how many units make a gain of one when gains are added up as integers of 52 bits."""
     return unit_for(float(np.abs(gain.matrix).max() + np.abs(gain.offset).max()))
@@ -119,6 +162,19 @@ def weigh_labels(
         trust[i] = np.bincount(found, weights * of_label, n_classes)
         gains = (tasks.posterior * gain.matrix.T[found]).sum(axis=1) + gain.offset[found]
         gained[i] = weights @ gains
+    return mass, trust, weights @ tasks.posterior, gained
+
+
+def weigh_expected(
+    tasks: Tasks, probabilities: NDArray[np.float64], weights: NDArray[np.float64], n_groups: int, gain: Gain
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the same of randomized labels on average."""
+    n_classes = tasks.posterior.shape[1]
+    mass = np.zeros((n_groups, n_classes, n_classes))
+    np.add.at(mass, (tasks.group, tasks.own), weights[:, None] * probabilities)
+    both = np.eye(n_classes)[tasks.own], probabilities
+    trust = np.stack([weights @ (chances * tasks.posterior) for chances in both])
+    gained = np.array([weights @ (chances * gain.of(tasks.posterior)).sum(axis=1) for chances in both])
     return mass, trust, weights @ tasks.posterior, gained
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.tasks.population import Population, Tasks
+from faircrowd.fair.tasks.population import Place, Population, Tasks
 
 __all__ = ["first_in_order"]
 
@@ -17,8 +17,14 @@ Find = Callable[..., NDArray[np.int64]]
 
 
 def first_in_order(
-    tasks: Population, find: Find, parameters: tuple[Any, ...], total: int, counts: list[int], random_state: int
-) -> list[tuple[int, int]]:
+    tasks: Population,
+    find: Find,
+    parameters: tuple[Any, ...],
+    total: int,
+    counts: list[int],
+    random_state: int,
+    by_evidence: bool = True,
+) -> list[Place]:
     """Return evidence and hash of the last of the first ``count`` tasks, for each of some counts.
 
     Parameters
@@ -31,20 +37,26 @@ def first_in_order(
         The number of the tasks to be ordered.
     counts : list of int
         Each from 1 to ``total``.
+    by_evidence : bool
+        Whether more evidence comes first; if not, tasks are in the order of their hashes alone, and the evidence of the
+        places is None.
     """
     if not counts:
         return []
     if total <= _MAX_GATHERED_TASKS:
         evidence, hashes = tasks.gather(_all, find, parameters, random_state)
-        if not evidence.any():
+        if not by_evidence or not evidence.any():
             ranked = np.partition(hashes, [count - 1 for count in counts])
-            return [(0, int(ranked[count - 1])) for count in counts]
+            return [(0 if by_evidence else None, int(ranked[count - 1])) for count in counts]
         order = np.lexsort((hashes, -evidence))
         return [(int(evidence[order[count - 1]]), int(hashes[order[count - 1]])) for count in counts]
+    if not by_evidence:
+        anywhere = (find, parameters, None, random_state)
+        return [(None, _hash_of_rank(tasks, anywhere, count, total)) for count in counts]
     found, many = tasks.gather(_evidence, find, parameters)
     levels, place = np.unique(-found, return_inverse=True)
     reached = np.append(0, np.cumsum(np.bincount(place, weights=many))).astype(np.int64)
-    ends = []
+    ends: list[Place] = []
     for count in counts:
         level = int(np.searchsorted(reached, count)) - 1
         where = (find, parameters, -int(levels[level]), random_state)
@@ -82,11 +94,11 @@ def _all(tasks: Tasks, find: Find, parameters: tuple[Any, ...], random_state: in
 
 
 def _at_evidence(
-    tasks: Tasks, find: Find, parameters: tuple[Any, ...], evidence: int, random_state: int, low: int, high: int
+    tasks: Tasks, find: Find, parameters: tuple[Any, ...], evidence: int | None, random_state: int, low: int, high: int
 ) -> NDArray[np.uint64]:
-    """Return those hashes of the tasks of this evidence that lie from ``low`` to ``high``."""
+    """Return those hashes of the tasks of this evidence (of all, if None) that lie from ``low`` to ``high``."""
     rows = find(tasks, *parameters)
-    rows = rows[tasks.evidence[rows] == evidence] if tasks.evidence.size else rows
+    rows = rows[tasks.evidence[rows] == evidence] if evidence is not None and tasks.evidence.size else rows
     hashes = tasks.hashes(rows, random_state)
     return hashes[(hashes >= np.uint64(low)) & (hashes <= np.uint64(high))]
 

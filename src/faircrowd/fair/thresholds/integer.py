@@ -5,10 +5,13 @@ if the count of group 0 need not be an integer. A walk outward from the maximum 
 best labelling found, is exact.
 """
 
+from collections.abc import Sequence
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.fair.thresholds.relaxed import RelaxedThresholds
 from faircrowd.fair.thresholds.sorted_group import (
     BLOCK_SIZE,
     SortedGroup,
@@ -20,13 +23,38 @@ from faircrowd.fair.thresholds.sorted_group import (
     value_at_count,
 )
 from faircrowd.fair.tolerances import SAME_VALUE, SLACK
+from faircrowd.fair.whole_tasks import Allowance
 
-__all__ = ["best_integer_counts"]
+__all__ = ["best_allowed_counts", "best_integer_counts"]
+
+_NOT_GOOD_ENOUGH = -2
+
+
+def best_allowed_counts(
+    groups: tuple[SortedGroup, SortedGroup],
+    relaxed: RelaxedThresholds,
+    epsilon: float,
+    allowed: Sequence[Allowance],
+) -> tuple[tuple[int, int] | None, float]:
+    """Return the counts of labels 1 of the best labelling of the first allowance that there is one for, and its excess.
+
+    The counts are None if nothing is allowed, and -1 if a window is too narrow.
+    """
+    for excess, most_loss in allowed:
+        counts = best_integer_counts(*groups, epsilon + excess, relaxed.bound - most_loss)
+        if counts[0] != _NOT_GOOD_ENOUGH:
+            return counts, excess
+    return None, 0.0
 
 
 @numba.njit(cache=True, nogil=True)
-def best_integer_counts(group_0: SortedGroup, group_1: SortedGroup, epsilon: float) -> tuple[int, int]:
-    """Return the counts of labels 1 (group 0, group 1) of the best labelling; -1 if a window is too narrow."""
+def best_integer_counts(
+    group_0: SortedGroup, group_1: SortedGroup, epsilon: float, least_value: float = -np.inf
+) -> tuple[int, int]:
+    """Return the counts of labels 1 (group 0, group 1) of the best labelling.
+
+    Both are -1 if a window is too narrow, and -2 if no labelling has a value of at least ``least_value``.
+    """
     caches = new_value_cache(), new_value_cache(), new_value_cache()
     least, most = _counts_with_known_bound(group_0, group_1, epsilon)
     if least > most:
@@ -40,7 +68,7 @@ def best_integer_counts(group_0: SortedGroup, group_1: SortedGroup, epsilon: flo
             low = middle + 1
         else:
             high = middle
-    best, changes, best_0, best_1 = -np.inf, 0, -1, -1
+    best, changes, best_0, best_1 = least_value, 0, _NOT_GOOD_ENOUGH, _NOT_GOOD_ENOUGH
     for step in (1, -1):
         count = low if step == 1 else low - 1
         done = False
@@ -52,7 +80,7 @@ def best_integer_counts(group_0: SortedGroup, group_1: SortedGroup, epsilon: flo
                 bound = _bound(group_0, group_1, epsilon, count, caches)
                 # From here on no labelling is better, and none is as good with fewer changes.
                 if bound < best - SAME_VALUE or (
-                    bound <= best + SAME_VALUE / 2 and step * (count - group_1.own_count) > changes
+                    best_1 >= 0 and bound <= best + SAME_VALUE / 2 and step * (count - group_1.own_count) > changes
                 ):
                     done = True
                     break
@@ -63,7 +91,7 @@ def best_integer_counts(group_0: SortedGroup, group_1: SortedGroup, epsilon: flo
                 moved = abs(count - group_1.own_count) + abs(other - group_0.own_count)
                 # Of equal values, the count nearest to the own count of group 1, the lower of two: the result does not
                 # depend on where the walk began.
-                nearer = (moved, abs(count - group_1.own_count), count) < (
+                nearer = best_1 < 0 or (moved, abs(count - group_1.own_count), count) < (
                     changes,
                     abs(best_1 - group_1.own_count),
                     best_1,

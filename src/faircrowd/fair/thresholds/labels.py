@@ -6,19 +6,17 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.exact.hashing import draw
 from faircrowd.exact.sums import PROBABILITY_UNIT, TERMS_PER_CARRY, carry, to_units
-from faircrowd.fair.tasks.population import Tasks
+from faircrowd.fair.tasks.population import Place, Tasks
 from faircrowd.fair.thresholds.sort_keys import SortKeyFormula, cost_of_key, key_of_task
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = [
     "Threshold",
     "add_unconstrained",
-    "deterministic_labels",
-    "randomized_labels",
     "randomized_probabilities",
     "rows_at_key",
+    "threshold_labels",
     "unconstrained_labels",
     "unconstrained_probabilities",
 ]
@@ -31,13 +29,13 @@ class Threshold(NamedTuple):
     ----------
     key : float
         Tasks with a lower sort key get label 1.
-    last_tied : pair of int, or None
+    last_tied : Place or None
         Of the tasks at the key, those up to this evidence and hash get label 1 (more evidence comes first, then a lower
-        hash); none of them if None.
+        hash; if the evidence is None, only the hash counts); none of them if None.
     """
 
     key: float
-    last_tied: tuple[int, int] | None
+    last_tied: Place | None
 
 
 def add_unconstrained(
@@ -79,7 +77,7 @@ def rows_at_key(tasks: Tasks, formula: SortKeyFormula, group: int, key: float) -
     return rows
 
 
-def deterministic_labels(
+def threshold_labels(
     tasks: Tasks, formula: SortKeyFormula, thresholds: tuple[Threshold, Threshold], random_state: int
 ) -> Codes:
     """Return the labels that the thresholds of the two groups give."""
@@ -106,18 +104,6 @@ def randomized_probabilities(
         tasks.posterior, tasks.log_odds, tasks.group, formula, np.array(keys), np.array(fractions), probabilities
     )
     return probabilities
-
-
-def randomized_labels(
-    tasks: Tasks,
-    formula: SortKeyFormula,
-    keys: tuple[float, float],
-    fractions: tuple[float, float],
-    random_state: int,
-) -> Codes:
-    """Draw labels from ``randomized_probabilities``."""
-    probabilities = randomized_probabilities(tasks, formula, keys, fractions)
-    return draw(probabilities, lambda rows: tasks.hashes(rows, random_state))
 
 
 @numba.njit(cache=True, nogil=True)

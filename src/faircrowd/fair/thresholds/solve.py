@@ -4,23 +4,22 @@ The problem and the method are stated in :mod:`faircrowd.fair.thresholds`. Tasks
 around the thresholds, wherever the tasks are stored; tasks with weights are sorted in memory.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.exact.hashing import draw, task_keys
+from faircrowd.fair.drawn_weights import draw_weighted_labels
 from faircrowd.fair.gap import within
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.thresholds.integer import best_integer_counts
+from faircrowd.fair.thresholds.integer import best_allowed_counts
 from faircrowd.fair.thresholds.labels import (
-    deterministic_labels,
-    randomized_labels,
     randomized_probabilities,
+    threshold_labels,
     unconstrained_labels,
     unconstrained_probabilities,
 )
@@ -29,21 +28,29 @@ from faircrowd.fair.thresholds.sort_keys import sort_key_formula
 from faircrowd.fair.thresholds.sorted_group import SortedGroup, SortedGroups, sort_groups
 from faircrowd.fair.thresholds.window import (
     deterministic_threshold,
+    drawn_threshold,
     randomized_threshold,
     solve_in_window,
     unconstrained_totals,
 )
-from faircrowd.votes.vocabulary import Codes
+from faircrowd.fair.whole_tasks import Allowance
 
-__all__ = ["solve_thresholds", "weighted_labels", "weighted_probabilities"]
+__all__ = ["solve_thresholds", "weighted_probabilities"]
 
 
 def solve_thresholds(
-    problem: Population[Rows], gain: Gain, epsilon: float, decision: str, random_state: int
+    problem: Population[Rows], gain: Gain, epsilon: float, allowed: Sequence[Allowance], random_state: int
 ) -> Solution[Rows]:
-    """Find the best labels whose gap is at most epsilon."""
+    """Find the best labels whose gap is at most epsilon.
+
+    Parameters
+    ----------
+    allowed : sequence of Allowance
+        What is allowed to deterministic labels, in the order in which it is tried. If empty, labels are drawn from the
+        best randomized ones.
+    """
     if problem.weights is not None:
-        return _solve_weighted(problem, gain, epsilon, decision, random_state)
+        return _solve_weighted(problem, gain, epsilon, allowed, random_state)
     formula = sort_key_formula(gain, problem.has_odds)
     unconstrained = unconstrained_totals(problem, formula, by_cost=not gain.is_accuracy)
     base = float(
@@ -64,47 +71,40 @@ def solve_thresholds(
             True,
             "nothing to change",
         )
-    is_deterministic = decision == "deterministic"
-    found = solve_in_window(problem, formula, unconstrained, epsilon, deterministic=is_deterministic)
-    (key_0, fraction_0), (key_1, fraction_1) = randomized_threshold(found, 0), randomized_threshold(found, 1)
-    randomized = (formula, (key_0, key_1), (fraction_0, fraction_1))
-    if is_deterministic:
-        thresholds = tuple(deterministic_threshold(problem, formula, found, a, random_state) for a in (0, 1))
-        labels = problem.emit(deterministic_labels, formula, thresholds, random_state)
-    else:
-        labels = problem.emit(randomized_labels, *randomized, random_state)
+    found = solve_in_window(problem, formula, unconstrained, epsilon, allowed)
+    threshold = deterministic_threshold if allowed else drawn_threshold
+    thresholds = tuple(threshold(problem, formula, found, a, random_state) for a in (0, 1))
+    labels = problem.emit(threshold_labels, formula, thresholds, random_state)
     multipliers, ties = _rule(found.groups, found.relaxed, problem.ties)
     bound = base + found.relaxed.bound
-    probabilities = partial(problem.emit, randomized_probabilities, *randomized)
-    return Solution(
-        labels, probabilities, multipliers, ties, gain, bound, bound, True, "thresholds by selection, exact"
-    )
+    (key_0, fraction_0), (key_1, fraction_1) = randomized_threshold(found, 0), randomized_threshold(found, 1)
+    keys, fractions = (key_0, key_1), (fraction_0, fraction_1)
+    probabilities = partial(problem.emit, randomized_probabilities, formula, keys, fractions)
+    solver = "thresholds by selection, exact"
+    return Solution(labels, probabilities, multipliers, ties, gain, bound, bound, True, solver, found.excess)
 
 
 def _solve_weighted(
-    population: Population[Rows], gain: Gain, epsilon: float, decision: str, random_state: int
+    population: Population[Rows], gain: Gain, epsilon: float, allowed: Sequence[Allowance], random_state: int
 ) -> Solution[Rows]:
     problem = population.in_memory("sample_weight", "leave it out")
     found = sort_groups(problem, gain, random_state)
     relaxed = relaxed_thresholds(found.groups, epsilon)
     multipliers, ties = _rule(found.groups, relaxed, problem.ties)
     probabilities, bound = weighted_probabilities(problem, found, relaxed), found.base + relaxed.bound
-    if decision == "deterministic":
-        labels = weighted_labels(problem, found, epsilon)
-        optimal, solver = False, "one sort of each group, labels rounded to whole tasks"
+    counts, excess = best_allowed_counts(found.groups, relaxed, epsilon, allowed)
+    if counts is None:
+        labels = draw_weighted_labels(problem, probabilities(), random_state)
     else:
-        labels = draw(probabilities(), lambda rows: task_keys(problem.tasks, rows, random_state))
-        optimal, solver = True, "one sort of each group, exact"
+        labels = np.zeros(problem.group.size, dtype=np.int32)
+        for rows, count in zip(found.order or (), counts, strict=True):
+            labels[rows[:count]] = 1
+    is_optimal = counts is None  # labels that do not follow the order of a group may be better than those that do
+    solver = "one sort of each group, " + ("exact" if is_optimal else "labels rounded to whole tasks")
     emitted, emit = population.from_memory(labels), population.from_memory
-    return Solution(emitted, lambda: emit(probabilities()), multipliers, ties, gain, bound, bound, optimal, solver)
-
-
-def weighted_labels(problem: Problem, found: SortedGroups, epsilon: float) -> Codes:
-    """Return the best deterministic labels, of those that follow the order of each group, for tasks with weights."""
-    labels = np.zeros(problem.group.size, dtype=np.int32)
-    for rows, count in zip(found.order or (), best_integer_counts(*found.groups, epsilon), strict=True):
-        labels[rows[:count]] = 1
-    return labels
+    return Solution(
+        emitted, lambda: emit(probabilities()), multipliers, ties, gain, bound, bound, is_optimal, solver, excess
+    )
 
 
 def weighted_probabilities(

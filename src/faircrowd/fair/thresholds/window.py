@@ -8,6 +8,7 @@ that turns out to be too narrow is widened.
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from faircrowd.errors import FaircrowdError
 from faircrowd.exact.sums import limbs_to_numbers
+from faircrowd.fair.drawn_counts import draw_counts
 from faircrowd.fair.tasks.population import Population
 from faircrowd.fair.tasks.tie_break import first_in_order
 from faircrowd.fair.thresholds.flip_cost import (
@@ -27,17 +29,19 @@ from faircrowd.fair.thresholds.flip_cost import (
     runs_between_prices,
     totals_outside_prices,
 )
-from faircrowd.fair.thresholds.integer import best_integer_counts
+from faircrowd.fair.thresholds.integer import best_allowed_counts
 from faircrowd.fair.thresholds.labels import Threshold, add_unconstrained, rows_at_key
 from faircrowd.fair.thresholds.relaxed import RelaxedThresholds, relaxed_thresholds
 from faircrowd.fair.thresholds.sort_keys import SortKeyFormula, cost_unit, costs_of_keys, sort_keys_by_group
 from faircrowd.fair.thresholds.sorted_group import SortedGroup, make_sorted_group_without_values, make_window_group
 from faircrowd.fair.tolerances import WINDOW_TIE
+from faircrowd.fair.whole_tasks import Allowance
 
 __all__ = [
     "UnconstrainedTotals",
     "WindowSolution",
     "deterministic_threshold",
+    "drawn_threshold",
     "randomized_threshold",
     "solve_in_window",
     "unconstrained_totals",
@@ -90,12 +94,15 @@ class WindowSolution(NamedTuple):
         The best randomized labels.
     counts : pair of int, or None
         Per group, the number of labels 1 of the best deterministic labels.
+    excess : float
+        By how much the gap of these labels may exceed epsilon.
     """
 
     groups: tuple[SortedGroup, SortedGroup]
     keys: tuple[NDArray[np.float64], NDArray[np.float64]]
     relaxed: RelaxedThresholds
     counts: tuple[int, int] | None
+    excess: float = 0.0
 
 
 def unconstrained_totals(tasks: Population, formula: SortKeyFormula, *, by_cost: bool) -> UnconstrainedTotals:
@@ -114,10 +121,12 @@ def solve_in_window(
     formula: SortKeyFormula,
     unconstrained: UnconstrainedTotals,
     epsilon: float,
-    *,
-    deterministic: bool,
+    allowed: Sequence[Allowance],
 ) -> WindowSolution:
-    """Find the best randomized labels, and the best deterministic ones if asked; the gap must exceed epsilon."""
+    """Find the best randomized labels; the gap must exceed epsilon.
+
+    If something is allowed to deterministic labels, find the best of those too.
+    """
     sizes = tasks.sizes
     shares = sizes / sizes.sum()
     falling_group = 1 if unconstrained.signed_gap > 0 else 0
@@ -132,7 +141,7 @@ def solve_in_window(
             runs = _slice_runs(in_order, prices, margins)
         else:
             runs = _gather_runs(tasks, prices, *_narrow_window(tasks, prices, epsilon, margins))
-        found = _solve_runs(tasks, prices.key_formula, unconstrained, runs, epsilon, deterministic)
+        found = _solve_runs(tasks, prices.key_formula, unconstrained, runs, epsilon, allowed)
         if found is not None:
             return found
         if sum(int(run.counts.sum()) for run in runs) == sizes.sum():
@@ -254,7 +263,7 @@ def _solve_runs(
     unconstrained: UnconstrainedTotals,
     runs: list[_Runs],
     epsilon: float,
-    deterministic: bool,
+    allowed: Sequence[Allowance],
 ) -> WindowSolution | None:
     """Solve with the runs of a window; return None if that shows the window to be too narrow."""
     if not all(run.keys.size for run in runs):
@@ -274,12 +283,10 @@ def _solve_runs(
     relaxed = relaxed_thresholds((group_0, group_1), epsilon)
     if not math.isfinite(relaxed.multiplier) or not _lies_inside((group_0, group_1), relaxed):
         return None
-    counts: tuple[int, int] | None = None
-    if deterministic:
-        counts = best_integer_counts(group_0, group_1, epsilon)
-        if counts[0] < 0:
-            return None
-    return WindowSolution((group_0, group_1), (runs[0].keys, runs[1].keys), relaxed, counts)
+    counts, excess = best_allowed_counts((group_0, group_1), relaxed, epsilon, allowed)
+    if counts is not None and counts[0] < 0:
+        return None
+    return WindowSolution((group_0, group_1), (runs[0].keys, runs[1].keys), relaxed, counts, excess)
 
 
 def _lies_inside(groups: tuple[SortedGroup, SortedGroup], relaxed: RelaxedThresholds) -> bool:
@@ -312,7 +319,38 @@ def deterministic_threshold(
 ) -> Threshold:
     """Return the threshold of group ``a`` that gives label 1 to the number of tasks that the solution says."""
     assert solution.counts is not None  # noqa: S101 - deterministic labels were asked for
-    starts, count = solution.groups[a].run_starts, solution.counts[a]
+    return _threshold_of_count(tasks, formula, solution, a, solution.counts[a], random_state)
+
+
+def drawn_threshold(
+    tasks: Population, formula: SortKeyFormula, solution: WindowSolution, a: int, random_state: int
+) -> Threshold:
+    """Return the threshold of group ``a`` for labels drawn from the randomized solution.
+
+    Of the tasks at the threshold, the first in the order of their hashes get label 1: as many as are expected, rounded
+    up or down at random. So every one of them gets it with the probability of the solution, and the rate of the group
+    is within one task of its expectation.
+    """
+    key, part = randomized_threshold(solution, a)
+    starts = solution.groups[a].run_starts
+    run = int(np.searchsorted(solution.keys[a], key))
+    n_tied = int(starts[run + 1] - starts[run])
+    drawn = draw_counts(n_tied * np.array([[1.0 - part, part]]), random_state, a)
+    count = int(starts[run] + drawn[0, 1])
+    return _threshold_of_count(tasks, formula, solution, a, count, random_state, by_evidence=False)
+
+
+def _threshold_of_count(
+    tasks: Population,
+    formula: SortKeyFormula,
+    solution: WindowSolution,
+    a: int,
+    count: int,
+    random_state: int,
+    by_evidence: bool = True,
+) -> Threshold:
+    """Return the threshold of group ``a`` that gives label 1 to this number of tasks."""
+    starts = solution.groups[a].run_starts
     run = int(np.searchsorted(starts, count, side="right")) - 1
     if run >= solution.keys[a].size:  # the end of the window: all tasks of its last run get label 1
         last = float(solution.keys[a][-1])
@@ -323,5 +361,6 @@ def deterministic_threshold(
     if n_from_run == 0:
         return Threshold(key, None)
     n_tied = int(starts[run + 1] - starts[run])
-    (last_tied,) = first_in_order(tasks, rows_at_key, (formula, a, key), n_tied, [n_from_run], random_state)
+    find = rows_at_key, (formula, a, key)
+    (last_tied,) = first_in_order(tasks, *find, n_tied, [n_from_run], random_state, by_evidence)
     return Threshold(key, last_tied)

@@ -44,6 +44,8 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
     try:
         size = path.stat().st_size
     except (FileNotFoundError, NotADirectoryError, ValueError):
+        if path.is_symlink():
+            raise FileError(f"{path} is a link to {os.readlink(path)}, which does not exist.") from None
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FileError(f"There is no file {path}.{suggestion(path.name, near)}") from None
     except OSError as error:
