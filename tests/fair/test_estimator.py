@@ -166,7 +166,7 @@ def test_the_rule_of_a_result() -> None:
         np.testing.assert_allclose(fair.rule.shares, shares)
         np.testing.assert_allclose(fair.rule.prices, fair.certificate.multipliers / shares[:, None])
         assert (fair.rule.classes, fair.rule.groups) == ((0, 1), (0, 1))
-        assert (fair.rule.epsilon, fair.rule.random_state, fair.margin) == (0.02, 4, None)
+        assert (fair.rule.epsilon, fair.rule.random_state, fair.promise) == (0.02, 4, None)
         np.testing.assert_array_equal(fair.probabilities.columns, [0, 1])
         assert fair.frontier is fair.frontier
 
@@ -176,7 +176,7 @@ def test_results_stay_as_they_are_and_are_compared_by_identity() -> None:
     for name in ("problem", "rule", "frontier"):
         assert len({getattr(fair, name), getattr(fair, name), getattr(again, name)}) == 2
     assert len({fair, again, FairCrowd(), FairCrowd()}) == 4
-    for each in (fair, fair.problem, fair.rule, fair.frontier, fair.certificate, fair.margin):
+    for each in (fair, fair.problem, fair.rule, fair.frontier, fair.certificate, fair.promise):
         first = fields(each)[0].name  # type: ignore[arg-type]
         with pytest.raises(FrozenInstanceError):
             setattr(each, first, None)
@@ -205,17 +205,19 @@ def test_labels_are_strict_only_where_asked() -> None:
     assert fair.certificate_.solver == strict.certificate.solver
 
 
-def test_too_few_tasks_for_a_promise_warn() -> None:
-    said = "These tasks are too few to promise a gap within 0.1 with 0.95 confidence: the margin is "
-    with pytest.warns(DataWarning, match=f"^{re.escape(said)}.* would be enough\\.$"):
-        fair = make_fair(SHARES, GROUPS, epsilon=0.1, confidence=0.95)
-    assert fair.margin is not None
-    assert (fair.margin.enough, fair.certificate.epsilon, fair.rule.epsilon) == (False, 0.0, 0.0)
+def test_too_few_tasks_for_a_promise() -> None:
+    said = "These tasks are too few to promise a gap within 0.1 with 0.95 confidence; about "
+    with pytest.raises(OptionError, match=f"^{re.escape(said)}"):
+        make_fair(SHARES, GROUPS, epsilon=0.1, confidence=0.95)
+    with pytest.warns(DataWarning, match="There is NO promise"):
+        fair = make_fair(SHARES, GROUPS, epsilon=0.1, confidence=0.95, promise="best-effort")
+    assert fair.promise is not None
+    assert (fair.promise.enough, fair.certificate.epsilon, fair.rule.epsilon) == (False, 0.1, 0.1)
     enough = make_fair(SHARES, GROUPS, epsilon=0.9, confidence=0.6)
-    assert enough.margin is not None
-    assert enough.certificate.epsilon == enough.rule.epsilon == pytest.approx(0.9 - enough.margin.margin)
+    assert enough.promise is not None
+    assert enough.certificate.epsilon == enough.promise.tightened
     equal = np.full(60, 2.0)  # weights that are all the same are none
-    assert make_fair(SHARES, GROUPS, epsilon=0.9, confidence=0.6, sample_weight=equal).margin == enough.margin
+    assert make_fair(SHARES, GROUPS, epsilon=0.9, confidence=0.6, sample_weight=equal).promise == enough.promise
 
 
 def test_f1_of_a_posterior_that_is_not_calibrated_is_warned_of() -> None:

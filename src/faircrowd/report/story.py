@@ -117,7 +117,7 @@ def fair_story(
         "errors": _errors(summary, result, truth, groups, classes),
         "certificate": result.certificate if asked else None,
         "optimum": optimum_in_words(result.certificate),
-        "promise": None if result.margin is None else str(result.margin),
+        "promise": None if result.promise is None else str(result.promise),
         "audit": audit,
         "group_names": groups,
         "people": worker_facts(audit.workers),
