@@ -48,7 +48,7 @@ def test_estimates_and_where_they_are(crowd: Any) -> None:
     saved = json.loads(json.dumps(fair.certificate_.to_dict(), allow_nan=False))["calibration"]
     assert saved["accuracy"] == found.accuracy.to_dict()
     assert saved["n_gold"] == 150
-    assert set(saved["weights"]) == {"Wawa", "DawidSkene"}
+    assert set(saved["weights"]) == {"ZeroBasedSkill", "DawidSkene"}
     assert fair.gold_estimates_ is found  # computed once
 
 
