@@ -74,7 +74,7 @@ def test_the_best_of_all_labels_that_are_allowed(sizes: tuple[int, int], votes: 
             best, allowed = optima.best_allowed(posterior, group, epsilon, proof.bound)
             assert proof.value == pytest.approx(best, abs=1e-12)
             assert proof.gap <= allowed + 1e-12
-            assert proof.gap_allowed == pytest.approx(min(allowed, 1.0), abs=1e-6)
+            assert proof.gap_allowed == pytest.approx(min(allowed, 1.0), abs=1e-4)
             assert proof.optimal
             seen.add(allowed > epsilon)
     assert False in seen
@@ -96,7 +96,7 @@ def test_all_counts_of_larger_groups_that_are_allowed() -> None:
                 allowed = epsilon + 1 / min(sizes)
                 best = values[gaps < allowed - 1e-12].max()
             assert proof.value == pytest.approx(best, abs=1e-12)
-            assert proof.gap_allowed == pytest.approx(allowed, abs=1e-6)
+            assert proof.gap_allowed == pytest.approx(allowed, abs=1e-4)
             seen.add(allowed > epsilon)
     assert seen == {True, False}
 
@@ -145,11 +145,11 @@ def test_what_rounding_explains() -> None:
     posterior, group = crowd((10, 30), 2, 0)
     assert [tuple(one) for one in allowances(read_posterior(posterior, group), make_gain("accuracy", 2))] == [
         (0.0, pytest.approx(2 / 40)),
-        (pytest.approx(1 / 10, abs=1e-6), np.inf),
+        (pytest.approx(1 / 10, abs=1e-4), np.inf),
     ]
     weighted = read_posterior(posterior, group, sample_weight=np.append(np.full(39, 1.0), 11.0))
     found = allowances(weighted, make_gain("accuracy", 2))
-    assert [one.excess for one in found] == pytest.approx([0.0, 1 / 10, 11 / 40], abs=1e-6)
+    assert [one.excess for one in found] == pytest.approx([0.0, 1 / 10, 11 / 40], abs=1e-4)
 
 
 @given(SEEDS, st.sampled_from([0.0, 0.02, 0.1]), st.sampled_from(["", "tied", "weighted"]))

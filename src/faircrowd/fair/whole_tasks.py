@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-_LESS_THAN_ONE = 1.0 - 1e-6
+_LESS_THAN_ONE = 1.0 - 1e-4
 """The part of a task by which the gap may exceed epsilon, so that it is less than one task for every solver."""
 
 

@@ -52,13 +52,15 @@ KINDS = {
     "tied": (2, 2, "majority", {}),
     "randomized": (2, 2, "dawid-skene", {"decision": "randomized"}),
     "f1": (2, 2, "majority", {"objective": "f1"}),
+    "drawn f1": (2, 2, "majority", {"objective": "f1", "decision": "randomized"}),
+    "drawn classes": (3, 3, "majority", {"decision": "randomized"}),
     "groups": (2, 3, "dawid-skene", {}),
     "classes": (3, 2, "majority", {}),
     "gains": (3, 3, "dawid-skene", {"objective": [[2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 1.0]]}),
 }
 
 
-QUICK = ("two", "tied", "gains")
+QUICK = ("two", "tied", "gains", "drawn classes")
 
 
 @pytest.mark.filterwarnings("ignore:objective='f1' takes:faircrowd.errors.DataWarning")

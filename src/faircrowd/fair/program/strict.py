@@ -15,11 +15,12 @@ from faircrowd.fair.constraint import Constraint, rates_of
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import atom_margins
 from faircrowd.fair.program.relaxed import Relaxed
-from faircrowd.fair.tolerances import EQUAL_VALUES, SLACK
+from faircrowd.fair.tolerances import EQUAL_VALUES, NO_EXCESS, SLACK
 
 __all__ = ["StrictCounts", "best_counts_of_free_atoms", "strict_counts"]
 
 _FIRST_OPEN_ATOMS = 200
+_MAX_NARROWINGS = 3
 _SCALE = 1e4
 """HiGHS has absolute tolerances (1e-6); gains and rates are scaled to a size where these do not matter."""
 
@@ -100,6 +101,30 @@ def best_counts_of_free_atoms(
     bound : float
         No counts of the free atoms have a higher objective.
     """
+    deadline = time.monotonic() + seconds
+    narrowed, bound = constraint, np.inf
+    for _ in range(_MAX_NARROWINGS):
+        found = _integer_program(atoms, group_mass, free, start, narrowed, deadline - time.monotonic(), relative_gap)
+        if found is None:
+            return None
+        counts, bound = found[0], found[1] if np.isinf(bound) else bound  # a narrower bound would not hold
+        over = constraint.excess(rates_of(atoms.totals(counts, group_mass.size), group_mass))
+        if over <= NO_EXCESS:
+            return counts, bound
+        # HiGHS takes numbers within 1e-6 of an integer for integers; rounded, they may exceed epsilon.
+        narrowed = constraint.with_epsilon(max(constraint.epsilon - 2 * over, 0.0))
+    return None
+
+
+def _integer_program(
+    atoms: Atoms,
+    group_mass: NDArray[np.float64],
+    free: NDArray[np.bool_],
+    start: NDArray[np.int64],
+    constraint: Constraint,
+    seconds: float,
+    relative_gap: float,
+) -> tuple[NDArray[np.int64], float] | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array, hstack
 
@@ -138,7 +163,7 @@ def best_counts_of_free_atoms(
             ),
         ],
         # With presolve, HiGHS may print a line.
-        options={"time_limit": seconds, "mip_rel_gap": relative_gap, "presolve": False},
+        options={"time_limit": max(seconds, 0.01), "mip_rel_gap": relative_gap, "presolve": False},
     )
     if found.x is None:
         return None
