@@ -42,7 +42,7 @@ def both(name: str, votes: pd.DataFrame, *given: Any, **settings: Any) -> tuple[
         ("ZeroBasedSkill", {}, 1e-12),
         ("DawidSkene", ROUNDS, 1e-7),
         ("OneCoinDawidSkene", ROUNDS, 1e-7),
-        ("GLAD", {"n_iter": 2, "tol": -1.0}, 1e-3),
+        ("GLAD", {"n_iter": 2, "tol": -1.0, "m_step_max_iter": 1000, "m_step_tol": 1e-5}, 1e-5),
     ],
 )
 def test_same_numbers_after_the_same_rounds(name: str, settings: dict[str, float], tolerance: float) -> None:

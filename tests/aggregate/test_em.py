@@ -1,5 +1,7 @@
 """The loop of expectation-maximisation, and the exact sums that its models use."""
 
+import warnings
+
 import pytest
 
 from faircrowd.aggregate.em import iterate
@@ -23,6 +25,24 @@ def test_a_fall_by_rounding_ends_the_rounds_at_the_best() -> None:
     values = iter([1.0, 2.0, 2.0 - 1e-15])
     run = iterate(lambda x: (next(values), x + 1), 0, n_iter=9, tol=-1.0, n_votes=1)
     assert (run.converged, run.history, run.used, run.updated) == (True, [1.0, 2.0], 1, 2)
+
+
+@pytest.mark.parametrize(("fall", "tol", "settled"), [(1e-12, 0.0, True), (1e-3, 0.01, True), (1e-3, 1e-6, False)])
+def test_a_fall_beyond_rounding_and_tol_is_no_convergence(fall: float, tol: float, settled: bool) -> None:
+    values = iter([1.0, 2.0, 2.0 - fall])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = iterate(lambda x: (next(values), x + 1), 0, n_iter=9, tol=tol, n_votes=1)
+    assert (run.converged, run.history, run.used, run.updated) == (settled, [1.0, 2.0], 1, 2)
+    said = [str(warning.message) for warning in caught]
+    assert said == [] if settled else "Not converged: round 3 lowered the objective by 0.001 per vote" in said[0]
+    assert [warning.category for warning in caught] == [] if settled else [ConvergenceWarning]
+
+
+def test_an_objective_that_is_no_number_is_no_convergence() -> None:
+    values = iter([1.0, float("nan")])
+    with pytest.warns(ConvergenceWarning, match="lowered the objective by nan"):
+        assert not iterate(lambda x: (next(values), x + 1), 0, n_iter=9, tol=0.1, n_votes=1).converged
 
 
 def test_no_rounds_and_no_votes_leave_the_start() -> None:

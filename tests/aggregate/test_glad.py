@@ -11,6 +11,7 @@ from faircrowd.aggregate.kernels.ability_ease import ability_and_ease, glad_scor
 from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
+from faircrowd.exact.sums import read_log_likelihood
 
 VOTES = read_votes(simulated(n_tasks=20, seed=1).votes)
 RNG = np.random.default_rng(0)
@@ -27,8 +28,9 @@ def expected_log_likelihood(alphas: np.ndarray, betas: np.ndarray) -> float:
 
 def test_value_and_gradients() -> None:
     (block,) = LocalEngine(VOTES).blocks
-    value, by_worker, by_task = ability_and_ease(block, POSTERIOR, ALPHAS, BETAS)
-    assert value[0] == pytest.approx(expected_log_likelihood(ALPHAS, BETAS), rel=1e-12)
+    limbs, *units = ability_and_ease(block, POSTERIOR, ALPHAS, BETAS, 2.0**50, 2.0**51)
+    value, by_worker, by_task = read_log_likelihood(limbs), units[0] / 2.0**50, units[1] / 2.0**51
+    assert value == pytest.approx(expected_log_likelihood(ALPHAS, BETAS), rel=1e-12)
     step = 1e-6
     for i in range(VOTES.n_workers):
         d = step * np.eye(VOTES.n_workers)[i]

@@ -53,6 +53,24 @@ def test_apply_does_what_python_does(crowd: Path, tmp_path: Path, faircrowd: Run
     assert json.loads(said)["changed"] == labels["changed"].sum()
 
 
+def test_ties_of_rounded_posteriors(tmp_path: Path, faircrowd: Run) -> None:
+    """A rule learned from majority votes keeps its gap in ``apply``, and on the posteriors of labels.csv, rounded."""
+    drawn = fc.simulate_crowd(4000, 30, 3, random_state=2)
+    votes = drawn.votes.assign(group=drawn.sensitive_features.loc[drawn.votes["task"]].to_numpy())
+    votes.to_csv(tmp_path / "votes.csv", index=False)
+    given = ("--group", "group", "--method", "majority", "--epsilon", "0.02", "--out", tmp_path / "run")
+    assert faircrowd("aggregate", tmp_path / "votes.csv", *given, "--no-report")[0] == 0
+    rule_file = tmp_path / "run" / "rule.json"
+    assert faircrowd("apply", rule_file, tmp_path / "votes.csv", "--out", tmp_path / "new.csv")[0] == 0
+    applied = pd.read_csv(tmp_path / "new.csv", index_col="task")
+    rates = applied["label"].groupby(applied["group"]).mean()
+    assert abs(rates[0] - rates[1]) < 0.05  # tied tasks are drawn
+    rule = fc.FairRule.from_json(rule_file.read_text())
+    posterior = applied[["posterior_0", "posterior_1"]].set_axis([0, 1], axis=1)
+    for rounded in (posterior, posterior.round(6), posterior.astype("float32")):
+        assert (rule.predict(rounded, applied["group"]) == applied["label"]).all()
+
+
 def test_unknown_groups_and_workers_are_reported(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     votes, tasks = pd.read_csv(crowd / "b.csv"), pd.read_csv(crowd / "b_tasks.csv")
     votes.loc[votes.index[:40], "worker"] = 999

@@ -64,6 +64,8 @@ def test_json_holds_the_certificate(crowd: Path, tmp_path: Path, faircrowd: Run)
         (["--epsilon", "nan"], "--epsilon must be a number from 0 to 1"),
         (["--epsilon", "0.1", "--objective", "f2"], "--objective f2 is not known"),
         (["--epsilon", "0.1", "--decision", "coin"], "--decision coin is not known"),
+        (["--epsilon", "0.1", "--positive", "1"], "--positive is the class whose F1 is maximised; give --objective f1"),
+        (["--epsilon", "0.1", "--objective", "f1", "--positive", "x"], "--positive x is not one of the classes, 0, 1"),
     ],
 )
 def test_bad_options(more: list[str], message: str, crowd: Path, tmp_path: Path, faircrowd: Run) -> None:

@@ -1,5 +1,6 @@
 """Sums in any order: numbers as integers of small units, and no digit lost when many are added."""
 
+import math
 from fractions import Fraction
 from math import floor
 
@@ -11,6 +12,7 @@ from faircrowd.exact.sums import (
     TERMS_PER_CARRY,
     add_log_likelihood,
     carry,
+    exact_sum,
     grid_step,
     limbs_to_numbers,
     mass_unit,
@@ -78,6 +80,23 @@ def test_the_grid_is_as_fine_as_it_can_be() -> None:
     assert grid_step(5e-324, 1) == 2.0**-1022  # never zero
     assert mass_unit(2**10) == 2.0**52
     assert mass_unit(2**30) == 2.0**32
+    assert mass_unit(2**30, 5.0) == 2.0**29
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1.0, 1e9, 1e300])
+def test_an_exact_sum_does_not_depend_on_order(scale: float) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(0, 1, 5000) * 10 ** rng.uniform(-8, 0, 5000) * scale
+    total = exact_sum(values)
+    assert {exact_sum(rng.permutation(values)) for _ in range(5)} == {total}
+    assert total == pytest.approx(math.fsum(values), rel=1e-9, abs=1e-270)
+
+
+def test_exact_sums_of_nothing_and_of_what_is_not_finite() -> None:
+    assert exact_sum(np.empty(0)) == 0.0
+    assert exact_sum(np.zeros(3)) == 0.0
+    assert math.isnan(exact_sum(np.array([1.0, np.inf])))
+    assert math.isnan(exact_sum(np.array([1.0, np.nan])))
 
 
 def test_a_sum_of_log_likelihoods_keeps_many_digits() -> None:

@@ -27,6 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "random_state": 0,
     "strict": False,
     "confidence": None,
+    "positive": None,
     "min_group": 10,
     "small_groups": "leave-out",
 }
@@ -227,3 +228,23 @@ def test_f1_of_a_posterior_that_is_not_calibrated_is_warned_of() -> None:
     FairCrowd(CalibratedCrowd(), **settings).fit(CROWD.votes, known, sensitive_features=GROUPS)
     FairCrowd(**settings).fit(SHARES, sensitive_features=GROUPS)
     FairCrowd(MajorityVote(), epsilon=0.1).fit(CROWD.votes, sensitive_features=GROUPS)
+
+
+def test_a_class_for_an_estimator_is_refused_with_what_to_write() -> None:
+    crowd = simulate_crowd(50, 5, random_state=0)
+    with pytest.raises(OptionError, match=r"estimator is the class DawidSkene; give an object of it, DawidSkene\(\)\."):
+        FairCrowd(DawidSkene).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+
+
+def test_the_positive_class_reaches_the_solver_and_rounded_posteriors_the_rule() -> None:
+    rng = np.random.default_rng(3)
+    group = np.arange(3000) % 2
+    p = rng.binomial(3, 0.4 + 0.2 * group) / 3
+    posterior = np.column_stack([1 - p, p])
+    fair = FairCrowd(None, epsilon=0.05, objective="f1", positive=0).fit(posterior, sensitive_features=group)
+    assert fair.certificate_.positive == "0"
+    fair = FairCrowd(None, epsilon=0.05).fit(posterior, sensitive_features=group)
+    exact = fair.predict(posterior, sensitive_features=group)
+    np.testing.assert_array_equal(fair.predict(posterior.astype(np.float32), sensitive_features=group), exact)
+    with pytest.warns(DataWarning, match="beside a tie"):
+        fair.predict(np.column_stack([1 - p.round(3), p.round(3)]), sensitive_features=group)

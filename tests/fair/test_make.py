@@ -145,7 +145,7 @@ def test_strangers_at_predict() -> None:
     assert labels[1] == WIDE[1].argmax()
     with pytest.raises(InputError, match="not the rule's"):
         rule.predict(WIDE[:, :2] / WIDE[:, :2].sum(axis=1, keepdims=True), FOUR)
-    for text in ("{}", "[]", "nonsense", rule.to_json().replace('"schema": 1', '"schema": 99')):
+    for text in ("{}", "[]", "nonsense", rule.to_json().replace('"schema": 2', '"schema": 99')):
         with pytest.raises(InputError):
             FairRule.from_json(text)
 

@@ -1,13 +1,16 @@
 """What a label gains: which objectives are taken, and F1 against its definition."""
 
+import itertools
 import re
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fair import optima
+from faircrowd import make_fair
 from faircrowd.errors import OptionError
 from faircrowd.fair.objective import Gain, f1_bound, f1_gain, make_gain
 from faircrowd.fair.tasks.problem import Problem
@@ -124,3 +127,45 @@ def test_the_bound_on_f1_holds_for_all_labels_and_is_reached_at_the_best_ratio(r
     assert f1_bound(0.5, 0.4, 0.1) == 0.4
     assert f1_bound(0.5, 0.4, 0.3) == pytest.approx(0.4 + 0.1 / 0.5)
     assert f1_bound(0.0, 0.4, 9.0) == 0.4
+
+
+def brute_f1(posterior: np.ndarray, group: np.ndarray, epsilon: float, positive: int) -> float:
+    """The best F1 of a class over all labels of a few tasks whose gap is at most epsilon."""
+    best = 0.0
+    for labels in itertools.product((0, 1), repeat=len(group)):
+        chosen = np.array(labels)
+        rates = [np.mean(chosen[group == a]) for a in (0, 1)]
+        if abs(rates[0] - rates[1]) <= epsilon + 1e-12:
+            x, p = chosen == positive, posterior[:, positive]
+            best = max(best, 2 * p[x].sum() / (p.sum() + x.sum()))
+    return best
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+@pytest.mark.parametrize("seed", range(8))
+def test_f1_of_either_class(positive: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p = rng.random(10)
+    posterior, group = np.column_stack([1 - p, p]), np.arange(10) % 2
+    fair = make_fair(posterior, group, epsilon=0.2, objective="f1", positive=positive, strict=True)
+    certificate = fair.certificate
+    assert certificate.value == pytest.approx(brute_f1(posterior, group, 0.2, positive), abs=1e-9)
+    assert certificate.positive == str(positive)
+    certificate.verify(posterior, group, fair.labels)
+    mirrored = make_fair(posterior[:, ::-1], group, epsilon=0.2, objective="f1", positive=1 - positive, strict=True)
+    np.testing.assert_array_equal(mirrored.labels, 1 - fair.labels)
+
+
+def test_the_positive_class_is_given_by_name_and_by_default_the_second() -> None:
+    frame = pd.DataFrame({"yes": [0.9, 0.6, 0.3, 0.2], "no": [0.1, 0.4, 0.7, 0.8]}, index=list("abcd"))
+    group = {"a": 0, "b": 1, "c": 0, "d": 1}
+    asked = {"epsilon": 0.5, "objective": "f1"}
+    assert make_fair(frame, group, **asked).certificate.positive == "no"
+    assert make_fair(frame, group, **asked, positive="yes").certificate.positive == "yes"
+    assert make_fair(frame, group, epsilon=0.5).certificate.positive is None
+    numbers = frame.set_axis([0, 1], axis=1)
+    assert make_fair(numbers, group, **asked, positive="0").certificate.positive == "0"  # as on the command line
+    with pytest.raises(OptionError, match="positive='maybe' is not one of the classes, 'yes', 'no'"):
+        make_fair(frame, group, **asked, positive="maybe")
+    with pytest.raises(OptionError, match="give objective='f1'"):
+        make_fair(frame, group, epsilon=0.5, positive="yes")

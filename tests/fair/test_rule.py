@@ -181,7 +181,7 @@ def test_json_is_plain_and_the_rule_comes_back() -> None:
     text = rule.to_json()
     assert "ä" in text
     read = json.loads(text)
-    assert (read["schema"], read["kind"], read["epsilon"], read["random_state"]) == (1, "faircrowd.FairRule", 0.1, 4)
+    assert (read["schema"], read["kind"], read["epsilon"], read["random_state"]) == (2, "faircrowd.FairRule", 0.1, 4)
     assert [row["group"] for row in read["ties"]] == [0, 2]
     back = FairRule.from_json(text)
     assert back.ties == rule.ties
@@ -259,10 +259,10 @@ def test_a_rule_of_one_group_is_read_and_of_one_class_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (edited({"schema": 2}), r"^This rule has schema 2, newer than 1; update faircrowd\.$"),
+        (edited({"schema": 3}), r"^This rule has schema 3, newer than 2; update faircrowd\.$"),
         (edited({"kind": "other"}), r"^This is not a rule of faircrowd: its kind is not 'faircrowd.FairRule'\.$"),
         ("[]", r"^This is not a rule of faircrowd: its kind is not 'faircrowd.FairRule'\.$"),
-        ('{"kind": "faircrowd.FairRule", "schema": 2}', r"^This rule has schema 2, newer than 1"),
+        ('{"kind": "faircrowd.FairRule", "schema": 3}', r"^This rule has schema 3, newer than 2"),
         ('{"kind": "faircrowd.FairRule", "schema": 1}', r"^This is not a rule of faircrowd: 'classes', "),
         (edited({"shares": [5.0, 5.0]}), r"^This rule's numbers do not fit"),
         (

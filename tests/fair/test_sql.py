@@ -7,6 +7,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from faircrowd.errors import InputError
 from faircrowd.fair.sql import case_expression, identifier, literal
 
 
@@ -25,8 +26,8 @@ def written(ties: dict[Any, Any], uniform: str | None, **more: Any) -> str:
 
 
 def test_scores_are_compared_group_by_group() -> None:
-    a, b = '("p_a" + (-0.25))', '("p_b" + (1.25))'
-    c, d = '("p_a" + (0.0))', '("p_b" + (0.5))'
+    p, q = 'CAST("p_a" AS DOUBLE)', 'CAST("p_b" AS DOUBLE)'
+    a, b, c, d = f"({p} + (-0.25))", f"({q} + (1.25))", f"({p} + (0.0))", f"({q} + (0.5))"
     assert written({}, None) == (
         f"CASE WHEN \"g\" = 'x' THEN CASE WHEN {a} >= {b} THEN 'a' WHEN {b} >= {a} THEN 'b' END\n"
         f"     WHEN \"g\" = 'y' THEN CASE WHEN {c} >= {d} THEN 'a' WHEN {d} >= {c} THEN 'b' END\nEND"
@@ -36,7 +37,7 @@ def test_scores_are_compared_group_by_group() -> None:
 def test_gains_are_weights_of_the_columns() -> None:
     found = written({}, None, groups=("x",), gain_matrix=np.array([[0.0, 2.0], [0.0, -0.5]]))
     assert "(0.0 + (-0.25))" in found
-    assert '(2.0 * "p_a" + -0.5 * "p_b" + (1.25))' in found
+    assert '(2.0 * CAST("p_a" AS DOUBLE) + -0.5 * CAST("p_b" AS DOUBLE) + (1.25))' in found
 
 
 @pytest.mark.parametrize("uniform", [None, "u"])
@@ -84,3 +85,10 @@ def test_names_and_values_are_quoted() -> None:
     assert [literal(value) for value in values] == [
         *("TRUE", "FALSE", "2", "-1.5", "'it''s'", "'a & 1'", "'x'", "'2020-01-02'")
     ]
+
+
+@pytest.mark.parametrize(("what", "names"), [("classes", (1, "1")), ("groups", ("x", True, "True"))])
+def test_names_with_the_same_text_are_refused(what: str, names: tuple[Any, ...]) -> None:
+    prices = np.zeros((len(names), 2))
+    with pytest.raises(InputError, match=f"The {what} .* have the same text, so SQL cannot tell them apart"):
+        written({}, None, **{what: names, "prices": prices})

@@ -113,8 +113,8 @@ def test_numbers_that_no_rule_has(key: str, number: str, place: Path) -> None:
 def test_newer_schemas_and_cut_files(name: str, place: Path) -> None:
     path = place / "run" / name
     text = path.read_text(encoding="utf-8")
-    path.write_text(json.dumps({**json.loads(text), "schema": 2}), encoding="utf-8")
-    assert "newer than 1; update faircrowd" in refused(readers(place)[name])
+    path.write_text(json.dumps({**json.loads(text), "schema": 99}), encoding="utf-8")
+    assert "; update faircrowd" in refused(readers(place)[name])
     for part in (1, len(text) // 2, len(text) - 3):
         path.write_text(text[:part], encoding="utf-8")
         refused(readers(place)[name])

@@ -168,7 +168,10 @@ class Aggregator(Parameters, ABC):
         self, data: VotesLike, sensitive_features: ByTask | None = None, true_labels: ByTask | None = None
     ) -> Votes:
         """Read votes to learn from; those in Spark only if the registry says that the model runs there."""
-        return self._read_for(self._fits_in_spark, data, sensitive_features, true_labels)
+        votes = self._read_for(self._fits_in_spark, data, sensitive_features, true_labels)
+        if votes.n_votes == 0:
+            raise InputError("There is no vote to learn from: all rows were set aside, or there were none.")
+        return votes
 
     def _read_for(
         self,

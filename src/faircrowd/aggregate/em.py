@@ -17,6 +17,10 @@ OnRound: TypeAlias = Callable[[int, int, float], None]
 """Called after each round with its number, the largest number of rounds, and the objective per vote."""
 
 
+_ROUNDING = 1e-9
+"""A relative fall of the objective of this size is rounding."""
+
+
 @dataclass(frozen=True)
 class Run(Generic[P]):
     """Where the rounds ended.
@@ -31,7 +35,7 @@ class Run(Generic[P]):
     history : list of float
         The objective per vote at the parameters of each round. It never falls.
     converged : bool
-        Whether the last round raised the objective by no more than ``tol``.
+        Whether the last round changed the objective by no more than ``tol``, or than rounding does.
     """
 
     used: P | None
@@ -103,7 +107,8 @@ def iterate(
     Warns
     -----
     ConvergenceWarning
-        If ``n_iter`` rounds were not enough, with ``tol`` not negative.
+        If ``n_iter`` rounds were not enough, with ``tol`` not negative; or if a round lowered the objective by more
+        than ``tol`` and more than rounding does.
     """
     if n_votes == 0:
         return Run(None, start, [], True)
@@ -113,9 +118,17 @@ def iterate(
     for number in range(len(history) + 1, n_iter + 1):
         objective, better = step(updated)
         value = objective / n_votes
-        if history and value < history[-1]:
-            # In exact arithmetic no round lowers the objective; here the rounding of a fixed point has.
-            converged = True
+        if history and not value >= history[-1]:
+            fall = history[-1] - value
+            # In exact arithmetic no round lowers the objective, but the rounding of a fixed point may.
+            converged = fall <= max(tol, _ROUNDING * max(1.0, abs(value)))
+            if not converged:
+                warn(
+                    f"Not converged: round {number} lowered the objective by {fall:.2g} per vote, which it should "
+                    f"raise; the rounds end there, and the labels are those of round {number - 1}.",
+                    ConvergenceWarning,
+                )
+                return Run(used, updated, history, converged)
             break
         history.append(value)
         used, updated = updated, better

@@ -17,11 +17,15 @@ from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.posterior import Posterior, check_size
 from faircrowd.engines import LocalEngine, Votes, votes_in_memory
 from faircrowd.errors import InputError
-from faircrowd.exact.sums import grid_step
+from faircrowd.exact.conjugate_gradients import minimise
+from faircrowd.exact.sums import exact_sum, grid_step, mass_unit, read_log_likelihood
 from faircrowd.votes import VoteTable
 from faircrowd.votes.facts import Numbers
 
 __all__ = ["GLAD"]
+
+_LARGEST = 2.0**40
+"""No vote has log-odds of this size; a line search that tries them is told to step back."""
 
 
 class _Abilities(NamedTuple):
@@ -179,30 +183,34 @@ class GLAD(Iterative):
         posterior = self._scored(engine, votes, point)
         top = posterior.scores.max(axis=1)
         evidence = top - posterior.log_values.max(axis=1)
-        return float(evidence.sum()) - self._penalty(point), self._maximise(engine, posterior.values, point)
+        better = self._maximise(engine, votes, posterior.values, point)
+        return exact_sum(evidence) - self._penalty(np.concatenate(point)), better
 
-    def _penalty(self, point: _Abilities) -> float:
-        return 0.5 * sum(float(np.square(x - mean).sum()) for x, mean in zip(point, self._means, strict=True))
+    def _penalty(self, x: NDArray[np.float64]) -> float:
+        return 0.5 * exact_sum(np.square(x - np.concatenate(self._means)))
 
-    def _maximise(self, engine: LocalEngine, posterior: NDArray[np.float64], point: _Abilities) -> _Abilities:
-        from scipy.optimize import minimize
-
+    def _maximise(
+        self, engine: LocalEngine, votes: VoteTable, posterior: NDArray[np.float64], point: _Abilities
+    ) -> _Abilities:
         n_workers = point.alphas.size
         means = np.concatenate(self._means)
+        most = int(votes.votes_per_worker.max(initial=1)), int(votes.votes_per_task.max(initial=1))
 
         def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            parts = list(engine.each(ability_and_ease, posterior, x[:n_workers], x[n_workers:]))
-            value = sum(part[0][0] for part in parts)
-            gradient = np.concatenate([sum(part[1] for part in parts), *(part[2] for part in parts)])
-            away = x - means
-            return 0.5 * float(away @ away) - value, away - gradient
+            alphas, betas = x[:n_workers], x[n_workers:]
+            ease, ability = np.exp(min(betas.max(initial=0.0), 700.0)), np.abs(alphas).max(initial=0.0)
+            if not ease * max(ability, 1.0) < _LARGEST:
+                return np.inf, np.full_like(x, np.nan)
+            # A slope is at most the ease in size, and for a task at most ability times ease.
+            units = mass_unit(most[0], ease), mass_unit(most[1], ease * ability)
+            parts = list(engine.each(ability_and_ease, posterior, alphas, betas, *units))
+            value = read_log_likelihood(np.sum([part[0] for part in parts], axis=0))
+            by_worker = np.sum([part[1] for part in parts], axis=0) / units[0]
+            by_task = np.concatenate([part[2] for part in parts]) / units[1]
+            return self._penalty(x) - value, x - means - np.concatenate([by_worker, by_task])
 
-        x = np.concatenate(point)
-        found = minimize(
-            loss, x, method="CG", jac=True, tol=self.m_step_tol, options={"maxiter": self.m_step_max_iter}
-        ).x
-        best = found if np.isfinite(found).all() and loss(found)[0] <= loss(x)[0] else x
-        return _Abilities(best[:n_workers], best[n_workers:])
+        x = minimise(loss, np.concatenate(point), max_iter=self.m_step_max_iter, tol=self.m_step_tol)
+        return _Abilities(x[:n_workers], x[n_workers:])
 
     def _state(self) -> State:
         return {"tasks": votes_in_memory(self.votes_).tasks, **self._used._asdict(), "shares": self._priors}
@@ -218,7 +226,8 @@ class GLAD(Iterative):
         place = fitted.tasks.code_of(new.tasks.values)
         means = _means("betas_priors_mean", self._given_eases.of(new.tasks))
         betas = np.where(place < 0, means, np.append(self._used.betas, 0.0)[place])
-        alphas = np.append(self._used.alphas, self._used.alphas.mean() if self._used.alphas.size else 1.0)
+        average = exact_sum(self._used.alphas) / self._used.alphas.size if self._used.alphas.size else 1.0
+        alphas = np.append(self._used.alphas, average)
         return self._scored(LocalEngine(new), new, _Abilities(alphas, betas))
 
 

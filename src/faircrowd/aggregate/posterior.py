@@ -93,7 +93,7 @@ def _probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.floa
     shares = scores
     if is_log:
         shares = np.exp(shares - shares.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+    return np.asarray(shares / _row_sums(shares))
 
 
 def _log_odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -112,7 +112,12 @@ def _log_probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.
     others = np.exp(below)
     np.put_along_axis(others, best, 0.0, axis=1)
     # log p = (score - top) - log(1 + sum of the others): near p = 1 nothing cancels.
-    return np.asarray(below - np.log1p(others.sum(axis=1, keepdims=True)))
+    return np.asarray(below - np.log1p(_row_sums(others)))
+
+
+def _row_sums(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of each row, the same for every order of the classes: the smallest are added first."""
+    return np.asarray((np.sort(shares, axis=1) if shares.shape[1] > 2 else shares).sum(axis=1, keepdims=True))
 
 
 class TaskPosterior(Protocol):

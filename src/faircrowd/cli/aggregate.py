@@ -62,6 +62,7 @@ def aggregate(
             help="Tighten epsilon so that new tasks keep it too, with this probability.",
         ),
     ] = None,
+    positive: arg.Positive = None,
     random_state: arg.RandomState = 0,
     report: arg.Report = True,
     charts: arg.Charts = None,
@@ -102,7 +103,8 @@ def aggregate(
         small_groups=small_groups,
         calibrate=calibrate,
     )
-    fair = FairOptions(1.0 if epsilon is None else epsilon, objective, decision, strict, random_state, confidence)
+    largest_gap = 1.0 if epsilon is None else epsilon
+    fair = FairOptions(largest_gap, objective, decision, strict, random_state, confidence, positive)
     fair.check()
     options = RunOptions(
         read,

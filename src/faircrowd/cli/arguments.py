@@ -145,6 +145,9 @@ Tol = Annotated[
     ),
 ]
 Objective = Annotated[str, typer.Option(help="What fair labels maximise: accuracy, f1.")]
+Positive = Annotated[
+    str | None, typer.Option(help="The class whose F1 is maximised, with --objective f1; by default the second.")
+]
 RandomState = Annotated[int, typer.Option(help="Seed for the order of equal tasks and for random draws.")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")]
 Charts = Annotated[

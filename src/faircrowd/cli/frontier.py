@@ -36,6 +36,7 @@ def frontier(
     n_iter: arg.NIter = None,
     tol: arg.Tol = None,
     objective: arg.Objective = "accuracy",
+    positive: arg.Positive = None,
     random_state: arg.RandomState = 0,
     as_json: arg.AsJson = False,
 ) -> None:
@@ -81,12 +82,13 @@ def frontier(
     console = Console(as_json)
     run = fit(RunOptions(read, model), console)
     with console.waiting("tracing the frontier"):
-        traced = run.frontier(objective=objective, random_state=random_state)
+        traced = run.frontier(objective=objective, positive=positive, random_state=random_state)
     shown = [*(epsilon for epsilon in _SHOWN if epsilon < traced.gap[0]), float(traced.gap[0])]
     curves = accuracy_curves(traced)
     if calibrate is not None:
         with console.waiting("estimating accuracy from known labels"):
-            estimates = run.estimated_frontier(shown, objective=objective, random_state=random_state)
+            asked = {"objective": objective, "positive": positive, "random_state": random_state}
+            estimates = run.estimated_frontier(shown, **asked)
         curves.insert(0, estimated_curve(traced, shown, estimates or []))
     columns = {"gap": traced.gap}
     for curve in curves:

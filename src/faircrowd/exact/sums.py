@@ -12,7 +12,8 @@ addition is exact:
   up in one 64-bit integer; longer sums are *limbs*, a pair of integers: multiples of 2**26 units, and the rest
   (:func:`carry`, :func:`to_limbs`, :func:`limbs_to_numbers`);
 - log-likelihoods of tasks to limbs with a fixed size of their own, 2**-10 and 2**-44
-  (:func:`add_log_likelihood`, :func:`read_log_likelihood`).
+  (:func:`add_log_likelihood`, :func:`read_log_likelihood`);
+- the numbers of one array to limbs of 52 bits of the largest (:func:`exact_sum`).
 
 In all of them ``unit`` is the number of units that make one. The rounding error is relative to the largest sum,
 as in any floating-point sum, and the result is the same to the last bit for every order of rows, every renaming
@@ -30,6 +31,7 @@ __all__ = [
     "TERMS_PER_CARRY",
     "add_log_likelihood",
     "carry",
+    "exact_sum",
     "grid_step",
     "limbs_to_numbers",
     "mass_unit",
@@ -71,9 +73,12 @@ def on_grid(*arrays: NDArray[np.float64], n_terms: int) -> list[NDArray[np.float
     return [np.asarray(np.rint(values / step) * step) for values in arrays]
 
 
-def mass_unit(n_terms: int) -> float:
-    """Return the number of units that make a probability of one if up to ``n_terms`` are added in 64 bits."""
-    return float(2.0 ** min(52, 62 - math.ceil(math.log2(max(n_terms, 2)))))
+def mass_unit(n_terms: int, largest: float = 1.0) -> float:
+    """Return the number of units that make one if up to ``n_terms`` numbers are added in 64 bits.
+
+    The numbers are probabilities, or of size up to ``largest``.
+    """
+    return float(2.0 ** (min(52, 62 - math.ceil(math.log2(max(n_terms, 2)))) - math.ceil(math.log2(max(largest, 1.0)))))
 
 
 def unit_for(largest: float) -> float:
@@ -113,6 +118,25 @@ def limbs_to_numbers(limbs: NDArray[np.int64], unit: float = PROBABILITY_UNIT) -
     """
     high, low = np.moveaxis(limbs.astype(object), -1, 0)  # Python integers, which do not overflow
     return np.asarray((high * 2**26 + low) / unit, dtype=np.float64)
+
+
+def exact_sum(numbers: NDArray[np.float64]) -> float:
+    """Return the sum of an array, the same for every order of its numbers; NaN if one of them is not finite.
+
+    Each number is rounded to 52 bits of the largest.
+
+    Examples
+    --------
+    >>> numbers = np.random.default_rng(0).normal(size=1000)
+    >>> exact_sum(numbers) == exact_sum(np.sort(numbers))
+    True
+    """
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if not math.isfinite(largest):
+        return math.nan
+    unit = unit_for(max(largest, 2.0**-900))  # smaller numbers are zero
+    high, low = to_limbs(numbers, unit)
+    return float(limbs_to_numbers(np.array([high.sum(), low.sum()]), unit))
 
 
 @numba.njit(cache=True, nogil=True)

@@ -54,6 +54,8 @@ class Certificate:
         Mean posterior probability of the labels, and of the aggregator's own labels: their accuracy if the posterior
         is right.
     objective : str
+    positive : str or None
+        The class whose F1 is the objective; None for other objectives.
     value, value_before : float
         The objective of the labels under this posterior, and of the aggregator's own labels.
     bound : float
@@ -130,6 +132,7 @@ class Certificate:
     gap_allowed: float = math.nan
     why: str = ""
     on_average: dict[str, Any] | None = None
+    positive: str | None = None
 
     @property
     def expected_accuracy(self) -> float:
@@ -174,7 +177,7 @@ class Certificate:
         )
         tally = problem.tally(codes, gain)
         if gain.name == "f1":
-            bound = f1_bound(float(tally.beliefs[1] / tally.mass.sum()), -self.gain_offset[1], bound)
+            bound = f1_bound(float(tally.beliefs[gain.positive] / tally.mass.sum()), -gain.offset[gain.positive], bound)
         compared = [a for a, name in enumerate(problem.groups.names) if name not in self.left_out]
         found = {
             "gap": gap_of(tally.rates[compared]),
@@ -246,6 +249,7 @@ def certify(
         believed_accuracy=accuracy,
         believed_accuracy_before=accuracy_before,
         objective=gain.name,
+        positive=class_names[gain.positive] if gain.name == "f1" else None,
         value=value,
         value_before=value_before,
         bound=bound,

@@ -69,6 +69,7 @@ class FairCrowd(Parameters):
     random_state : int
     strict : bool
     confidence : float, optional
+    positive : class, optional
         As in :func:`faircrowd.make_fair`.
     min_group : int
         Groups with fewer tasks are small; 1 compares every group.
@@ -120,6 +121,7 @@ class FairCrowd(Parameters):
     random_state: int = 0
     strict: bool = False
     confidence: float | None = None
+    positive: Any = None
     min_group: int = MIN_GROUP
     small_groups: str = "leave-out"
 
@@ -200,7 +202,10 @@ class FairCrowd(Parameters):
 
         ``unknown="own"`` gives tasks of groups that the rule does not know the aggregator's own label.
         """
-        return self.rule_.predict_problem(new_problem(self.estimator_, data, sensitive_features), unknown)
+        rule, problem = self.rule_, new_problem(self.estimator_, data, sensitive_features)
+        if self.estimator_ is None:
+            rule = rule.for_posterior(data, problem)
+        return rule.predict_problem(problem, unknown)
 
     def predict_proba(self, data: VotesLike, *, sensitive_features: ByTask | None = None) -> Any:
         """Return the aggregator's posterior of new tasks, as ``probas_``."""

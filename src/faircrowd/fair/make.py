@@ -24,6 +24,7 @@ from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
+from faircrowd.fair.tasks.tie_precision import learn_tie_precision
 from faircrowd.fair.whole_tasks import WHY_DRAWS_EXCEED, draw_excess, rounding_loss, strict_price, why_exceeded
 from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 
@@ -126,6 +127,7 @@ def make_fair(
     evidence: "ValuesLike | None" = None,
     ties: str = "first",
     confidence: float | None = None,
+    positive: Any = None,
     min_group: int = 1,
     small_groups: str = "leave-out",
     on_missing_group: str = "error",
@@ -156,7 +158,8 @@ def make_fair(
         it by less than one task of the smallest group (``Certificate.gap_allowed``).
     sample_weight : array-like, shape (n_tasks,), optional
     log_posterior : like posterior, optional
-        Logarithms; they order posteriors that round to 0 or 1.
+        Logarithms. With two classes, they order posteriors that round to 0 or 1; with more, they only tell which of
+        several classes is the likeliest where their posteriors round to the same number.
     evidence : array-like, shape (n_tasks,), optional
         Number of votes: tasks of equal posterior are ordered by it.
     ties : {"first", "last"}
@@ -165,6 +168,9 @@ def make_fair(
         Tighten epsilon, so that the gap of the rule on all tasks like these (not only on these) is within epsilon
         with this probability; :class:`faircrowd.fair.Margin` holds the inequality. If there are too few tasks to
         promise it, there is a warning, and the gap is made as small as possible.
+    positive : class, optional
+        The class whose F1 is maximised, for ``objective="f1"``; by default the second of the posterior. The certificate
+        names it.
     min_group : int
         Groups with fewer tasks are small. By default none is; a warning names groups so small that a task or two can
         decide what happens to all the others. (:class:`faircrowd.FairCrowd` and the command line take 10.)
@@ -212,6 +218,7 @@ def make_fair(
         random_state=random_state,
         strict=strict,
         confidence=confidence,
+        positive=positive,
     )
     warn_of_result(result)
     return result
@@ -239,6 +246,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult: ...
 
@@ -253,6 +261,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]: ...
 
@@ -266,6 +275,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    positive: object = None,
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]:
     """Find the fair labels of tasks in memory or in Spark, with their rule, certificate and frontier.
@@ -276,7 +286,7 @@ def solve_problem(
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     check_choice("decision", decision, ("deterministic", "randomized"))
     random_state = check_count("random_state", random_state)
-    gain = make_gain(objective, problem.n_classes)
+    gain = make_gain(objective, problem.n_classes, _positive_code(problem, objective, positive))
     margin = None if confidence is None else _margin(problem, epsilon, confidence)
     epsilon = epsilon if margin is None else margin.tightened
     start = time.perf_counter()
@@ -341,6 +351,22 @@ def _warn_of_tiny_groups(problem: "Problem") -> None:
         )
 
 
+def _positive_code(problem: Population, objective: str | ArrayLike, positive: object) -> int:
+    """Return the code of the positive class, which is given as it is or as its text; the second by default."""
+    if positive is None:
+        return 1
+    if not isinstance(objective, str) or objective != "f1":
+        raise OptionError(
+            "positive is the class whose F1 is maximised; give objective='f1', or leave it out.", parameter="positive"
+        )
+    classes = problem.classes.to_list()
+    for known in (classes, problem.classes.names):
+        found = [k for k, name in enumerate(known) if type(name) is type(positive) and name == positive]
+        if found:
+            return found[0]
+    raise OptionError(f"positive={positive!r} is not one of the classes, {few(classes)}.", parameter="positive")
+
+
 def _gap_allowed(problem: Population, solved: Solution[Rows], epsilon: float, decision: str) -> tuple[float, str]:
     """Return what the gap of labels of whole tasks may be, and why it may exceed epsilon."""
     if decision == "deterministic":
@@ -370,16 +396,18 @@ def _margin(problem: Population, epsilon: float, confidence: float) -> "Margin":
 
 def _rule(problem: Population, solved: Solution[Rows], tally: Tally, epsilon: float, random_state: int) -> FairRule:
     mass = tally.mass.sum(axis=(1, 2))
+    prices, shares = prices_of(solved.multipliers, mass), mass / mass.sum()
     return FairRule(
         classes=tuple(problem.classes.to_list()),
         groups=tuple(problem.groups.to_list()),
-        prices=prices_of(solved.multipliers, mass),
+        prices=prices,
         gain_matrix=solved.gain.matrix,
         gain_offset=solved.gain.offset,
-        shares=mass / mass.sum(),
+        shares=shares,
         epsilon=epsilon,
         random_state=random_state,
         ties=solved.ties,
+        precision=learn_tie_precision(problem, solved.gain, prices, shares, solved.ties),
         left_out=tuple(problem.left_out),
         merged=problem.merged_groups,
     )

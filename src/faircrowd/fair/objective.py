@@ -1,7 +1,7 @@
 r"""What a label gains: accuracy, a matrix of gains, or the F1 score.
 
 Every objective here is an affine gain of the posterior, :math:`U = P M + b`. Accuracy has M the identity; a
-matrix of gains is M itself (costs with a minus). F1 of the second of two classes,
+matrix of gains is M itself (costs with a minus). F1 of one of two classes, the *positive* one,
 :math:`2 \sum p x / (\sum p + \sum x)`, is a ratio; by Dinkelbach's method it is a sequence of affine gains
 :math:`2p - \lambda`, with :math:`\lambda` the ratio reached so far.
 """
@@ -33,13 +33,21 @@ class Gain(NamedTuple):
         """Whether the gain is the probability of the label."""
         return self.name == "accuracy"
 
+    @property
+    def positive(self) -> int:
+        """The class whose F1 it is: the only one whose label can gain."""
+        return int(np.argmax(np.diag(self.matrix)))
+
     def of(self, posterior: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what each label of each task gains."""
         return posterior if self.is_accuracy else np.asarray(_gains(posterior, self.matrix, self.offset))
 
 
-def make_gain(objective: str | ArrayLike, n_classes: int) -> Gain:
-    """Read an objective: "accuracy", "f1" (its first step), or a matrix of the gains of label k where j is true."""
+def make_gain(objective: str | ArrayLike, n_classes: int, positive: int = 1) -> Gain:
+    """Read an objective: "accuracy", "f1" (its first step), or a matrix of the gains of label k where j is true.
+
+    ``positive`` is the class whose F1 is meant.
+    """
     identity, zero = np.eye(n_classes), np.zeros(n_classes)
     if isinstance(objective, str):
         check_choice("objective", objective, ("accuracy", "f1"))
@@ -47,7 +55,7 @@ def make_gain(objective: str | ArrayLike, n_classes: int) -> Gain:
             return Gain("accuracy", identity, zero)
         if n_classes != 2:
             raise OptionError(f"objective='f1' is for two classes; there are {n_classes}. Give a matrix of gains.")
-        return f1_gain(0.0)
+        return f1_gain(0.0, positive)
     try:
         matrix = np.asarray(objective, dtype=np.float64)
     except (TypeError, ValueError):
@@ -67,13 +75,14 @@ def make_gain(objective: str | ArrayLike, n_classes: int) -> Gain:
     return Gain("gains", matrix, zero)
 
 
-def f1_gain(ratio: float) -> Gain:
-    """Return the gain 2p - ratio of label 1, whose best labelling raises F1 above ``ratio`` if any does."""
-    return Gain("f1", np.array([[0.0, 0.0], [0.0, 2.0]]), np.array([0.0, -ratio]))
+def f1_gain(ratio: float, positive: int = 1) -> Gain:
+    """Return the gain 2p - ratio of the positive label, whose best labelling raises F1 above ``ratio`` if any does."""
+    chosen = np.eye(2)[positive]
+    return Gain("f1", 2.0 * np.diag(chosen), -ratio * chosen)
 
 
 def f1_bound(mean: float, ratio: float, bound: float) -> float:
-    """Return a bound on F1 from one on the gain 2p - ratio, and the mean posterior of the second class.
+    """Return a bound on F1 from one on the gain 2p - ratio, and the mean posterior of the positive class.
 
     If no labelling gains more than b, none has F1 above ratio + (b - ratio mean(p)) / mean(p).
     """

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from faircrowd.fair.sql import case_expression
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.fair.tasks.tie_precision import TiePrecision, digits_of, near_ties, sensitivity, step_of
 from faircrowd.fair.tolerances import SUM_TO_ONE, tie_widths
 from faircrowd.storage.json_values import from_plain, to_plain
 from faircrowd.storage.untrusted import parse_json
@@ -27,11 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FairRule", "thresholds_of"]
 
-_SCHEMA = 1
+_SCHEMA = 2
 _KEYS = {
     *("schema", "kind", "classes", "groups", "epsilon", "random_state"),
     *("prices", "gain_matrix", "gain_offset", "shares", "ties"),
 }
+_PRECISION = {"tie_widths", "tied_shares"}
+_FEW_BESIDE = 0.005
+"""A warning is given if this share of the tasks is beside a tie."""
 _FURTHER_KEYS = {"left_out", "merged"}
 """Keys of rules that have small groups."""
 
@@ -60,6 +64,9 @@ class FairRule:
     epsilon : float
     random_state : int
         Seed of the choice among tied classes, which depends on it and on the task's id alone.
+    precision : TiePrecision, optional
+        How near to each other scores must be to be tied, and how many tasks were tied when the rule was learned, per
+        group. Rules of earlier versions do not have it.
     left_out : tuple of int
         The codes of groups that the constraint does not speak of; their prices are 0.
     merged : tuple
@@ -75,8 +82,24 @@ class FairRule:
     epsilon: float
     random_state: int = 0
     ties: TieWeights = field(default_factory=dict)
+    precision: TiePrecision | None = None
     left_out: tuple[int, ...] = ()
     merged: tuple[Any, ...] = ()
+
+    @property
+    def tie_widths(self) -> NDArray[np.float64]:
+        """How near to each other the scores of a task must be to be tied, per group."""
+        return tie_widths(self.prices, self.shares) if self.precision is None else self.precision.tie_widths
+
+    @property
+    def digits(self) -> int:
+        """With how many digits after the point a posterior has the ties that it had when the rule was learned.
+
+        6, unless other tasks were nearer to a tie than that. A posterior in 32 bits has 7.
+        """
+        largest = sensitivity(self.gain_matrix) / 2
+        widths = self.tie_widths[np.unique([group for group, _ in self.ties])] if self.ties else np.ones(1)
+        return max(int(np.ceil(np.log10(max(largest, 1e-300) / float(widths.min())) - 1e-9)), 1)
 
     @property
     def multipliers(self) -> NDArray[np.float64]:
@@ -105,11 +128,20 @@ class FairRule:
         Tied classes have the probabilities of the rule; where it has none for them, ``own`` (or the first) wins.
         """
         scores = self.scores(posterior, group)
-        width = tie_widths(self.prices, self.shares)[group]
-        tied = scores >= scores.max(axis=1, keepdims=True) - width[:, None]
+        least = scores.max(axis=1, keepdims=True) - tie_widths(self.prices, self.shares)[group, None]
+        tied = scores >= least
         first = np.argmax(scores, axis=1) if own is None else np.where(tied[_rows(own), own], own, tied.argmax(axis=1))
         chances = np.zeros(scores.shape)
         chances[_rows(first), first] = 1.0
+        self._split(chances, tied, group)
+        if self.precision is not None:  # a rounded posterior: only a tie that the rule knows may be as wide
+            wide = scores >= scores.max(axis=1, keepdims=True) - self.tie_widths[group, None]
+            rows = np.flatnonzero((wide != tied).any(axis=1))
+            chances[rows] = self._split(chances[rows], wide[rows], group[rows])
+        return chances
+
+    def _split(self, chances: NDArray[np.float64], tied: NDArray[np.bool_], group: Codes) -> NDArray[np.float64]:
+        """Give tasks whose tied classes the rule knows the probabilities of these classes."""
         several = np.flatnonzero(tied.sum(axis=1) > 1)
         kinds, kind = np.unique(np.column_stack([group[several], tied[several]]), axis=0, return_inverse=True)
         for number, (a, *is_tied) in enumerate(kinds.tolist()):
@@ -132,14 +164,50 @@ class FairRule:
             What to do with tasks of a group the rule does not know: raise, or give them the label of highest
             posterior (and warn how many there are).
         """
-        return self.predict_problem(read_posterior(posterior, sensitive_features, one_group_will_do=True), unknown)
+        problem = read_posterior(posterior, sensitive_features, one_group_will_do=True)
+        return self.for_posterior(posterior, problem).predict_problem(problem, unknown)
 
     def predict_proba(
         self, posterior: "FrameLike | ArrayLike", sensitive_features: "ByTask", *, unknown: str = "error"
     ) -> Any:
         """Return the probability of each label under the rule: 0 or 1, except where classes are tied."""
         problem = read_posterior(posterior, sensitive_features, one_group_will_do=True)
-        return problem.frame(problem.emit(_probabilities, self, *self._codes(problem, unknown)))
+        rule = self.for_posterior(posterior, problem)
+        return problem.frame(problem.emit(_probabilities, rule, *self._codes(problem, unknown)))
+
+    def for_posterior(self, posterior: object, problem: Problem) -> "FairRule":
+        """Return this rule with ties as wide as the numbers of a posterior are apart; warn if that may not do.
+
+        A posterior in 16 or 32 bits is known to be rounded. One whose probabilities all have few digits may be, or may
+        be exact; then ties are not widened, and there is a warning where many tasks are beside a tie.
+        """
+        if self.precision is None or not self.ties:
+            return self
+        scale, digits = sensitivity(self.gain_matrix), digits_of(problem.posterior, self.digits - 1)
+        if digits is not None:
+            self._check_rounding(problem, digits, scale * 0.5 * 10.0**-digits)
+        widths = np.maximum(self.precision.tie_widths, scale * step_of(posterior) / 2)
+        return replace(self, precision=self.precision._replace(tie_widths=widths))
+
+    def _check_rounding(self, problem: Problem, digits: int, reach: float) -> None:
+        """Warn if many tasks are beside a tie by no more than ``reach``, the rounding to a number of digits."""
+        column, group = self._codes_of_classes(problem), self.group_codes(problem)
+        if self.precision is None or problem.n_classes != len(self.classes) or (column < 0).any():
+            return  # refused where the labels are made
+        rows = np.flatnonzero(group >= 0)
+        values = np.empty((rows.size, len(self.classes)))
+        values[:, column] = problem.posterior[rows]
+        scores = np.sort(self.scores(values, group[rows]), axis=1)
+        near = near_ties(scores[:, -1] - scores[:, -2], group[rows], self.precision, 1.001 * reach)
+        if near.tasks >= max(_FEW_BESIDE * group.size, 1):
+            warn(
+                f"{near.tasks:,} of {group.size:,} tasks are beside a tie of the rule by no more than the rounding of "
+                f"this posterior, whose probabilities have {digits} digit{'s' * (digits > 1)}. Where the rule was "
+                f"learned, {near.tied_share:.0%} of the tasks of a group were tied, and it splits them; on these tasks "
+                f"it may miss its gap of {self.epsilon:g}. Give the posterior in float64, or with at least "
+                f"{self.digits} digits.",
+                DataWarning,
+            )
 
     def predict_problem(self, problem: Population, unknown: str = "error") -> Any:
         """Label the tasks of a problem, in memory or in Spark."""
@@ -161,10 +229,13 @@ class FairRule:
             codes = np.where((codes < 0) & was_small, len(self.groups) - 1, codes).astype(np.int32)
         return codes
 
+    def _codes_of_classes(self, problem: Population) -> Codes:
+        return Vocabulary.of(list(self.classes)).code_of(problem.classes.values)
+
     def _codes(self, problem: Population, unknown: str) -> tuple[Codes, Codes]:
         """Return this rule's codes of the classes and groups of a problem, -1 for a group that it does not know."""
         check_choice("unknown", unknown, ("error", "own"))
-        column = Vocabulary.of(list(self.classes)).code_of(problem.classes.values)
+        column = self._codes_of_classes(problem)
         if problem.n_classes != len(self.classes) or (column < 0).any():
             raise InputError(
                 f"The posterior's classes {few(problem.classes.to_list())} are not the rule's {few(self.classes)}."
@@ -196,6 +267,7 @@ class FairRule:
                 "gain_matrix": self.gain_matrix.tolist(),
                 "gain_offset": self.gain_offset.tolist(),
                 "shares": self.shares.tolist(),
+                **({} if self.precision is None else {n: v.tolist() for n, v in self.precision._asdict().items()}),
                 "ties": [
                     {"group": group, "classes": list(members), "weights": list(weights)}
                     for (group, members), weights in sorted(self.ties.items())
@@ -224,6 +296,16 @@ class FairRule:
         uniform : str, optional
             Name of a column with the numbers of ``uniforms``; tied classes are then chosen as in Python.
             Without it, the likeliest of them is chosen.
+
+        Notes
+        -----
+        Columns of the posterior are cast to DOUBLE. They need at least ``digits`` digits after the point, or 32 bits:
+        with fewer, tied tasks are not recognised, and all of them get one label.
+
+        Raises
+        ------
+        InputError
+            If two classes or two groups have the same text, as 1 and '1' do: in SQL they are one.
         """
         last, extra = len(self.groups) - 1, range(len(self.groups), len(self.groups) + len(self.merged))
         known = [*range(len(self.groups)), *(last for _ in extra)]  # a merged group goes by the prices of the last
@@ -235,7 +317,7 @@ class FairRule:
             self.gain_matrix,
             self.gain_offset,
             ties,
-            widths=tie_widths(self.prices, self.shares)[known],
+            widths=self.tie_widths[known],
             posterior=posterior,
             group=group,
             uniform=uniform,
@@ -254,7 +336,7 @@ class FairRule:
                 raise InputError(f"This rule has schema {read['schema']}, newer than {_SCHEMA}; update faircrowd.")
             if lacking := sorted(_KEYS - read.keys()):
                 raise InputError(f"This is not a rule of faircrowd: {few(lacking)} is missing.")
-            if strange := sorted(read.keys() - _KEYS - _FURTHER_KEYS):
+            if strange := sorted(read.keys() - _KEYS - _PRECISION - _FURTHER_KEYS):
                 raise InputError(f"This is not a rule of faircrowd: it has {few(strange)}, which no rule has.")
             rule = cls(
                 classes=tuple(from_plain(read["classes"])),
@@ -266,6 +348,9 @@ class FairRule:
                 epsilon=float(read["epsilon"]),
                 random_state=int(read["random_state"]),
                 ties={(int(t["group"]), tuple(t["classes"])): tuple(t["weights"]) for t in read["ties"]},
+                precision=TiePrecision(*(np.asarray(read[name], dtype=np.float64) for name in TiePrecision._fields))
+                if _PRECISION & read.keys()
+                else None,
                 left_out=tuple(read.get("left_out", ())),
                 merged=tuple(from_plain(read.get("merged", ()))),
             )
@@ -286,6 +371,10 @@ class FairRule:
         fits &= abs(self.shares.sum() - 1) <= SUM_TO_ONE
         fits &= all(len({(type(name), name) for name in names}) == len(names) for names in (self.groups, self.classes))
         fits &= 0 <= self.epsilon <= 1 and self.random_state >= 0
+        if self.precision is not None:
+            widths, shares = self.precision
+            fits &= widths.shape == shares.shape == (n_groups,)
+            fits &= bool(((widths > 0) & (widths <= LARGEST) & (shares >= 0) & (shares <= 1)).all())
         fits &= all(type(a) is int and 0 <= a < n_groups and not self.prices[a].any() for a in self.left_out)
         fits &= not self.merged or n_groups > 0
         for (group, members), weights in self.ties.items():

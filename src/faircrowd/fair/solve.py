@@ -32,7 +32,7 @@ def solve(
     if decision == "deterministic":
         allowed = TO_THE_LETTER if strict else allowances(problem.compared(), gain)
     if gain.name == "f1":
-        return _solve_f1(problem, constraint, allowed, random_state, strict)
+        return _solve_f1(problem, gain.positive, constraint, allowed, random_state, strict)
     return _solve_affine(problem, gain, constraint, allowed, random_state, strict)
 
 
@@ -55,6 +55,7 @@ def _solve_affine(
 
 def _solve_f1(
     problem: Population[Rows],
+    positive: int,
     constraint: Constraint,
     allowed: Sequence[Allowance],
     random_state: int,
@@ -62,9 +63,10 @@ def _solve_f1(
 ) -> Solution[Rows]:
     """Try what is allowed in turn, until the F1 of the labels is near enough to its bound."""
     if not allowed:
-        return _raise_f1(problem, constraint, (), random_state, strict)[0]
+        return _raise_f1(problem, positive, constraint, (), random_state, strict)[0]
     for excess, most_loss in allowed:
-        solved, reached, mean = _raise_f1(problem, constraint, (Allowance(excess, math.inf),), random_state, strict)
+        once = (Allowance(excess, math.inf),)
+        solved, reached, mean = _raise_f1(problem, positive, constraint, once, random_state, strict)
         if mean <= 0 or solved.bound - reached <= most_loss / mean:
             break
     return solved
@@ -72,6 +74,7 @@ def _solve_f1(
 
 def _raise_f1(
     problem: Population[Rows],
+    positive: int,
     constraint: Constraint,
     allowed: Sequence[Allowance],
     random_state: int,
@@ -79,11 +82,11 @@ def _raise_f1(
 ) -> tuple[Solution[Rows], float, float]:
     """Raise the ratio until the best labelling for the gain 2p - ratio gains nothing more (Dinkelbach's method).
 
-    Return the solution, its F1, and the mean posterior of the second class.
+    Return the solution, its F1, and the mean posterior of the positive class.
     """
     ratio = 0.0
     for _ in range(_MAX_F1_STEPS):
-        solved = _solve_affine(problem, f1_gain(ratio), constraint, allowed, random_state, strict)
+        solved = _solve_affine(problem, f1_gain(ratio, positive), constraint, allowed, random_state, strict)
         if allowed:
             tally = problem.tally(solved.labels, solved.gain)
         else:
@@ -92,7 +95,7 @@ def _raise_f1(
         if reached <= ratio + F1_STEP:
             break
         ratio = reached
-    mean = float(tally.beliefs[1] / tally.mass.sum())
+    mean = float(tally.beliefs[positive] / tally.mass.sum())
     bound, dual_bound = (f1_bound(mean, ratio, found) for found in (solved.bound, solved.dual_bound))
     solver = f"Dinkelbach over {solved.solver}"
     return replace(solved, bound=bound, dual_bound=dual_bound, solver=solver), reached, mean

@@ -1,11 +1,14 @@
 """The rule as SQL: one CASE expression that any warehouse can run."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._checks import few
+from faircrowd.errors import InputError
 from faircrowd.fair.solution import TieWeights
 from faircrowd.votes.vocabulary import value_name
 
@@ -39,7 +42,9 @@ def case_expression(
         Name of a column with one number in [0, 1) per task, to choose among tied classes; without it the likeliest
         is chosen.
     """
-    columns = [identifier(posterior.format(value_name(name))) for name in classes]
+    for what, names in (("classes", classes), ("groups", groups)):
+        _check_apart(what, names)
+    columns = [f"CAST({identifier(posterior.format(value_name(name)))} AS DOUBLE)" for name in classes]
     n_classes = len(classes)
 
     def score(a: int, k: int) -> str:
@@ -66,6 +71,15 @@ def case_expression(
             inner.append(f"WHEN {' AND '.join(rest)} THEN {literal(classes[k])}")
         arms.append(f"WHEN {identifier(group)} = {literal(name)} THEN CASE {' '.join(inner)} END")
     return "CASE " + "\n     ".join(arms) + "\nEND"
+
+
+def _check_apart(what: str, names: Sequence[Any]) -> None:
+    """Raise if two names have the same text: 1 and '1' would share a column, and be the same label."""
+    texts = [value_name(name) for name in names]
+    count = Counter(texts)
+    shared = [name for name, text in zip(names, texts, strict=True) if count[text] > 1]
+    if shared:
+        raise InputError(f"The {what} {few(shared)} have the same text, so SQL cannot tell them apart; rename one.")
 
 
 def _choice(classes: Sequence[Any], members: tuple[int, ...], weights: tuple[float, ...], uniform: str | None) -> str:

@@ -111,8 +111,9 @@ def _verdicts(audit: CrowdAudit) -> dict[str, int]:
 
 
 def _alphas(audit: CrowdAudit) -> str:
-    names = audit.workers.groups.names[:8]
-    parts = [f"{_said(value)} in {name}" for name, value in zip(names, audit.agreement.by_group, strict=False)]
+    names = audit.workers.groups.names
+    parts = [f"{_said(value)} in {name}" for name, value in zip(names[:8], audit.agreement.by_group, strict=False)]
+    parts += [f"{len(names) - 8:,} more groups in audit.json"] if len(names) > 8 else []
     return f"{_said(audit.agreement.alpha)} (Krippendorff; {', '.join(parts)})"
 
 

@@ -12,16 +12,18 @@ from faircrowd.fair.tasks.left_out import compared_gap
 from faircrowd.fair.what_if import Choice, choices
 from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves
 from faircrowd.report.safe_names import shorts
+from faircrowd.report.shown_groups import not_shown, shown_groups
 
-__all__ = ["MAX_CLASSES", "MAX_GROUPS", "slider", "stops", "threshold_lines"]
+__all__ = ["MAX_CLASSES", "slider", "stops", "threshold_lines"]
 
-MAX_CLASSES, MAX_GROUPS = 6, 12
-"""How many classes and groups the page shows."""
+MAX_CLASSES = 6
+"""How many classes the page shows."""
 
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
 _MAX_STOPS = 60
 _FEW_STOPS = 9
 _MANY_ATOMS = 100_000
+_MANY_RATES = 100
 
 
 def slider(
@@ -40,25 +42,29 @@ def slider(
     """
     problem, c = result.problem, result.certificate
     exact = frontier.exact
-    many = not exact and problem.group.size * problem.n_classes > _MANY_ATOMS
-    wanted = stops(float(frontier.gap[0]), c.epsilon if asked else None, _FEW_STOPS if many else _MAX_STOPS)
-    gain = make_gain(c.objective, problem.n_classes) if c.objective in ("accuracy", "f1") else result.solved.gain
+    large = problem.group.size * problem.n_classes > _MANY_ATOMS or problem.n_groups * problem.n_classes > _MANY_RATES
+    most = _FEW_STOPS if large and not exact else _MAX_STOPS
+    wanted = stops(float(frontier.gap[0]), c.epsilon if asked else None, most)
+    gain = result.solved.gain
+    if c.objective in ("accuracy", "f1"):
+        gain = make_gain(c.objective, problem.n_classes, gain.positive)
     # An epsilon that the labels keep already changes nothing; a linear program might move tied tasks.
     kept = [] if exact or c.objective != "accuracy" else [epsilon for epsilon in wanted if epsilon >= c.gap_before]
     solved = choices(problem, gain, wanted[: len(wanted) - len(kept)], result.rule.random_state)
     found = [*solved[::-1], *(_unchanged(result, epsilon) for epsilon in kept)]
     shown = np.argsort(-np.ptp(found[-1].rates, axis=0), kind="stable")[:MAX_CLASSES]
     shown = np.sort(shown) if len(classes) > 2 else np.array([1])  # the other class is its complement
-    names = shorts(groups[:MAX_GROUPS])
+    members = shown_groups(problem.tally(problem.own).rates)
+    names = shorts([groups[a] for a in members])
     curves = accuracy_curves(frontier)
     return {
-        "stops": [_stop(at, shown, result, curves, names) for at in found],
+        "stops": [_stop(at, shown, members, result, curves, names) for at in found],
         "start": wanted.index(c.epsilon) if asked else len(wanted) - 1,
         "randomized": not exact,
         "classes": [classes[k] for k in shown],
-        "groups": groups[:MAX_GROUPS],
-        "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[:MAX_GROUPS]],
-        "more_groups": max(len(groups) - MAX_GROUPS, 0),
+        "groups": [groups[a] for a in members],
+        "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[members]],
+        "more_groups": not_shown(len(groups)),
         "has_real": len(curves) > 1,
         "has_thresholds": found[0].thresholds is not None,
     }
@@ -77,9 +83,11 @@ def stops(gap: float, chosen: float | None, most: int = _MAX_STOPS) -> list[floa
     return sorted(found if chosen is None else {*found, chosen})
 
 
-def threshold_lines(thresholds: NDArray[np.float64] | None, names: list[str]) -> list[dict[str, Any]]:
-    """Return the thresholds of the groups that are shown, as rows of a chart."""
-    found = [] if thresholds is None else np.clip(thresholds, 0.0, 1.0).tolist()
+def threshold_lines(
+    thresholds: NDArray[np.float64] | None, members: NDArray[np.int64], names: list[str]
+) -> list[dict[str, Any]]:
+    """Return the thresholds of the groups that are shown, and their names, as rows of a chart."""
+    found = [] if thresholds is None else np.clip(thresholds[members], 0.0, 1.0).tolist()
     return [{"group": name, "threshold": at} for name, at in zip(names, found, strict=False)]
 
 
@@ -92,12 +100,17 @@ def _unchanged(result: FairResult, epsilon: float) -> Choice:
 
 
 def _stop(
-    at: Choice, shown: NDArray[np.int64], result: FairResult, curves: list[AccuracyCurve], names: list[str]
+    at: Choice,
+    shown: NDArray[np.int64],
+    members: NDArray[np.int64],
+    result: FairResult,
+    curves: list[AccuracyCurve],
+    names: list[str],
 ) -> dict[str, Any]:
     gap = min(at.epsilon, float(curves[0].gap[0]))
     changed = at.moved.sum(axis=(1, 2)) - np.einsum("akk->a", at.moved)
     rows = []
-    for a in range(len(names)):
+    for a in members:
         cells = [f"{at.rates[a, k]:.1%}" for k in shown]
         if at.thresholds is not None:
             cells.append(_threshold(at.thresholds[a]))
@@ -111,7 +124,7 @@ def _stop(
         "rows": rows,
         **{curve.name: f"{curve.at(gap):.2%}" for curve in curves[1:]},
         "point": [{"gap": gap, "accuracy": curve.at(gap)} for curve in curves],
-        "thresholds": threshold_lines(at.thresholds, names),
+        "thresholds": threshold_lines(at.thresholds, members, names),
     }
 
 

@@ -16,7 +16,8 @@ from faircrowd.fair.make import FairResult
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy
 from faircrowd.report.charts import ChartFacts, draw
 from faircrowd.report.safe_names import short
-from faircrowd.report.slider import MAX_CLASSES, MAX_GROUPS, slider
+from faircrowd.report.shown_groups import MAX_GROUPS, not_shown, shown_groups
+from faircrowd.report.slider import MAX_CLASSES, slider
 from faircrowd.report.summary import Summary, cost_in_words
 from faircrowd.report.worker_tables import worker_facts
 from faircrowd.votes import VoteTable
@@ -261,11 +262,17 @@ def _truth(summary: Summary) -> dict[str, Any] | None:
         "gap": summary.truth_gap,
         "between": summary.truth_gap_between,
         "classes": names,
+        "more_groups": not_shown(len(shares)),
         "rows": [
             {"group": group, "known": f"{tasks[group]:,}", "rates": [f"{shares[group][name]:.1%}" for name in names]}
-            for group in list(shares)[:MAX_GROUPS]
+            for group in _shown_names(shares)
         ],
     }
+
+
+def _shown_names(shares: dict[str, dict[str, float]]) -> list[str]:
+    rates = np.array([list(row.values()) for row in shares.values()])
+    return [list(shares)[a] for a in shown_groups(rates)] if shares else []
 
 
 def _changes(result: FairResult, groups: list[str], classes: list[str]) -> list[dict[str, Any]]:
@@ -295,7 +302,7 @@ def _errors(
     problem, rows = result.problem, []
     known = truth != -1
     shown = list(range(min(len(classes), MAX_CLASSES)))
-    for a in range(min(len(groups), MAX_GROUPS)):
+    for a in shown_groups(problem.tally(problem.own).rates):
         inside = problem.group == a
         member = known & inside
         cells, pairs = [], []
@@ -308,7 +315,7 @@ def _errors(
                 pairs.append(Pair("accuracy", believed, float(right[member].mean()), int(member.sum())))
         row = {"group": groups[a], "known": f"{int(member.sum()):,}", "before": cells[0], "after": cells[1]}
         rows.append({**row, "off": any(pair.is_off for pair in pairs), "words": pairs[-1].in_words if pairs else "–"})
-    return {"classes": [classes[k] for k in shown], "rows": rows}
+    return {"classes": [classes[k] for k in shown], "rows": rows, "more_groups": not_shown(len(groups))}
 
 
 def _share(right: NDArray[np.bool_]) -> str:

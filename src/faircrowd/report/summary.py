@@ -23,6 +23,7 @@ from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.margin import Margin
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy, share_right, truth_facts, warning
 from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
+from faircrowd.report.shown_groups import not_shown, shown_groups
 from faircrowd.votes import VoteTable
 from faircrowd.votes.group_policy import left_out_lines
 from faircrowd.votes.vocabulary import Codes, value_name
@@ -32,6 +33,7 @@ __all__ = ["Summary", "cost_in_words", "estimate_facts", "fair_lines", "group_fa
 _SMALL_GROUP = 30
 _TASKS_PER_PIECE = 1 << 18
 _MAX_SHOWN_CHANGES = 8
+_MAX_SHOWN_RULE = 16
 
 
 @dataclass(frozen=True)
@@ -164,10 +166,17 @@ class Summary:
         ]
         if self.group_shares is not None:
             sizes = self.group_tasks or {}
+            rates = np.array([list(shares.values()) for shares in self.group_shares.values()])
+            shown = [list(self.group_shares)[a] for a in shown_groups(rates)]
             said += [
-                (f"group {name}", f"{_tasks(sizes.get(name, 0))}, {_shares(shares)}{self._left_out(name)}")
-                for name, shares in self.group_shares.items()
+                (
+                    f"group {name}",
+                    f"{_tasks(sizes.get(name, 0))}, {_shares(self.group_shares[name])}{self._left_out(name)}",
+                )
+                for name in shown
             ]
+            if rest := not_shown(len(rates)):
+                said.append(("groups", rest.strip()))
             said.append(("gap", f"{self.gap:.3f}{_where(self.gap, self.gap_between, self.group_shares)}"))
         if self.truth_gap is not None:
             where = _where(self.truth_gap, self.truth_gap_between, self.truth_shares)
@@ -369,13 +378,16 @@ def fair_lines(
         if c.optimal
         else f"no labels within epsilon gain more than {max(c.optimality_gap, 0):.2g} under this posterior"
     )
-    lines.append(("optimum", f"{found} (bound {c.bound:.6f}, believed {c.objective} {c.value:.6f}; {c.solver})"))
+    what = c.objective if c.positive is None else f"{c.objective} of {c.positive}"
+    lines.append(("optimum", f"{found} (bound {c.bound:.6f}, believed {what} {c.value:.6f}; {c.solver})"))
     moved = [f"{row['tasks']:,} in group {row['group']} from {row['before']} to {row['after']}" for row in c.changes]
     if moved:
         rest = sum(row["tasks"] for row in c.changes[_MAX_SHOWN_CHANGES:])
         more = [f"{rest:,} in {len(moved) - _MAX_SHOWN_CHANGES} other ways (see labels.csv)"] if rest else []
         lines.append(("changed", "; ".join([*moved[:_MAX_SHOWN_CHANGES], *more])))
-    lines.append(("rule", " | ".join(line.strip() for line in c.thresholds.splitlines())))
+    rule = c.thresholds.splitlines()
+    more = [f"and {len(rule) - _MAX_SHOWN_RULE:,} more (see rule.json)"] if len(rule) > _MAX_SHOWN_RULE else []
+    lines.append(("rule", " | ".join(line.strip() for line in [*rule[:_MAX_SHOWN_RULE], *more])))
     return lines
 
 

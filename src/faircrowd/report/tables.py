@@ -77,8 +77,8 @@ def groups_table(votes: VoteTable, posterior: Posterior, truth: Codes | None, co
     low, high = wilson(counts, np.broadcast_to(sizes, counts.shape), confidence)
     group, label = np.indices(counts.shape).reshape(2, -1)
     columns: dict[str, Any] = {
-        "group": pa.array([votes.groups.names[a] for a in group]),
-        "label": pa.array([posterior.classes.names[k] for k in label]),
+        "group": pa.array(votes.groups.names).take(pa.array(group)),
+        "label": pa.array(posterior.classes.names).take(pa.array(label)),
         "tasks": np.broadcast_to(sizes, counts.shape).ravel(),
         "labelled": counts.ravel(),
         "rate": (counts / sizes).ravel(),

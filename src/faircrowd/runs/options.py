@@ -153,6 +153,7 @@ class FairOptions:
     strict: bool = False
     random_state: int = 0
     confidence: float | None = None
+    positive: str | None = None
 
     def check(self) -> None:
         """Raise if an option is outside its range."""

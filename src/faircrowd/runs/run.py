@@ -152,9 +152,9 @@ class Run:
             estimates=self.estimates,
         )
 
-    def frontier(self, *, objective: str = "accuracy", random_state: int = 0) -> Frontier:
+    def frontier(self, *, objective: str = "accuracy", positive: str | None = None, random_state: int = 0) -> Frontier:
         """Return gap, value, changed labels and, where the truth is known, real accuracy for every epsilon."""
-        result = self._unconstrained(objective, random_state)
+        result = self._unconstrained(objective, random_state, positive)
         can_score = self.truth is not None and not self.in_sample
         return result.frontier_against(self.truth) if can_score and self.truth is not None else result.frontier
 
@@ -172,11 +172,18 @@ class Run:
         how = {"objective": "accuracy", "decision": "deterministic", "random_state": 0, **asked}
         return accuracy_by_epsilon(self.model, epsilons, how)
 
-    def _unconstrained(self, objective: str = "accuracy", random_state: int = 0) -> FairResult:
+    def _unconstrained(
+        self, objective: str = "accuracy", random_state: int = 0, positive: str | None = None
+    ) -> FairResult:
         """Return the labels for epsilon 1, which are the aggregator's own, with rule and frontier."""
         tasks = problem_of(self.model)
         return solve_problem(
-            tasks, epsilon=1.0, objective=objective, decision="deterministic", random_state=random_state
+            tasks,
+            epsilon=1.0,
+            objective=objective,
+            decision="deterministic",
+            random_state=random_state,
+            positive=positive,
         )
 
     def write(

@@ -1,5 +1,6 @@
 """Differences between groups, their intervals and tests: against loops over workers, labels and pairs of groups."""
 
+import time
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +17,7 @@ from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_test
 from strategies import examples
 
 
-@pytest.mark.parametrize("shape", [(7, 1, 2, 2), (7, 2, 3, 2), (7, 1, 3, 3), (7, 3, 2, 3)])
+@pytest.mark.parametrize("shape", [(7, 1, 2, 2), (7, 2, 3, 2), (7, 1, 3, 3), (7, 3, 2, 3), (9, 1, 15, 2), (5, 2, 9, 3)])
 def test_differences_and_their_intervals(shape: tuple[int, ...]) -> None:
     counts = counts_of(1, *shape)
     found, plain = compare(counts, 0.9), compare(counts)
@@ -167,3 +168,39 @@ def test_false_discoveries_are_rare_and_leaning_is_found() -> None:
     assert accused[200:].sum() / accused.sum() <= 0.07
     inside = (found.low <= np.abs(rates[:, 0] - rates[:, 1])) & (np.abs(rates[:, 0] - rates[:, 1]) <= found.high)
     assert inside.mean() > 0.94
+
+
+def test_a_thousand_groups_are_compared_by_their_extremes() -> None:
+    """All 499,500 pairs of groups took minutes; the ends are those of all pairs, for a worker who voted in some."""
+    rng = np.random.default_rng(4)
+    counts = rng.poisson(0.15, (300, 1, 1000, 2))
+    counts[0, 0, 40:] = 0
+    compare(counts[:2], 0.9)  # compiled
+    start = time.process_time()
+    found = compare(counts, 0.9)
+    assert time.process_time() - start < 20
+    x, n = counts[0, 0, :, 1], counts[0, 0].sum(axis=1)
+    pairs = [(a, b) for a, b in combinations(np.flatnonzero(n), 2)]
+    a, b = np.array(pairs).T
+    low, high = newcombe(x[a], n[a], x[b], n[b], 1 - 0.1 / (2 * 499_500 - 1))
+    assert found.gap[0] == np.abs(x[a] / n[a] - x[b] / n[b]).max()
+    assert found.low[0] == pytest.approx(max(np.maximum(low, -high).max(), 0), abs=1e-15)
+    assert found.high[0] == 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_extremes_are_those_of_all_pairs(seed: int) -> None:
+    """Groups of very different sizes, where the widest interval is not that of the largest difference."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.choice([1, 2, 5, 30, 400], (3, 1, 14))
+    hits = rng.binomial(sizes, rng.random((3, 1, 14)))
+    counts = np.stack([sizes - hits, hits], axis=3)
+    found = compare(counts, 0.8)
+    a, b = np.triu_indices(14, 1)
+    for w in range(3):
+        x, n = hits[w, 0], sizes[w, 0]
+        low, high = newcombe(x[a], n[a], x[b], n[b], 1 - 0.2 / (2 * a.size - 1))
+        assert found.low[w] == pytest.approx(max(np.maximum(low, -high).max(), 0), abs=1e-15)
+        low, high = newcombe(x[a], n[a], x[b], n[b], 0.8)
+        assert found.high[w] == pytest.approx(np.maximum(-low, high).max(), abs=1e-15)
+        assert found.gap[w] == np.ptp(x / n)

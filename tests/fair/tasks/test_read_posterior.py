@@ -211,3 +211,14 @@ def test_logarithms_that_do_not_fit_are_refused() -> None:
     refuses(said, FRAME, groups, log_posterior=np.log(FRAME).rename(index={"a": "z"}))
     refuses(said, FRAME, groups, log_posterior=np.log(FRAME).rename(columns={"no": "nay"}))
     read_posterior(P, GROUPS, log_posterior=[[0.0, -np.inf], [-np.inf, 0.0], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("ties", ["first", "last"])
+def test_logarithms_of_many_classes_tell_rounded_ones_apart(ties: str) -> None:
+    values = np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5], [0.4, 0.4, 0.2]])
+    logs = np.log(np.maximum(values, 1e-9))
+    logs[0, 1] += 1e-12
+    logs[1, 0] += 1e-12
+    logs[2, 0] += 5  # contradicts the posterior, which decides
+    own = read_posterior(values, [0, 1, 0, 1], log_posterior=logs, ties=ties).own
+    assert own.tolist() == [1, 0, 2, 0 if ties == "first" else 1]

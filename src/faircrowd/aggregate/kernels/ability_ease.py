@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from faircrowd.aggregate.kernels.class_count import ClassesToken, class_count
 from faircrowd.engines import Block
+from faircrowd.exact.sums import add_log_likelihood, to_units
 
 __all__ = ["ability_and_ease", "glad_scores"]
 
@@ -56,24 +57,29 @@ def ability_and_ease(
     posterior: NDArray[np.float64],
     alphas: NDArray[np.float64],
     betas: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the expected log-likelihood of a block (up to a constant) and its gradients.
+    worker_unit: float,
+    task_unit: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the expected log-likelihood of a block (up to a constant) and its gradients, as integers that add up.
 
-    ``posterior[i, k]`` is the probability of class k for task i; the gradients are with respect to the abilities of all
-    workers and to the log-eases of the block's tasks.
+    ``posterior[i, k]`` is the probability of class k for task i. The value is a pair of limbs
+    (:func:`~faircrowd.exact.sums.read_log_likelihood`); the gradients are with respect to the abilities of all workers,
+    in multiples of 1 / ``worker_unit``, and to the log-eases of the block's tasks, in multiples of 1 / ``task_unit``.
     """
     first, offsets, worker, label, _, _ = block
-    value = np.zeros(1)
-    by_worker = np.zeros(alphas.size)
-    by_task = np.zeros(offsets.size - 1)
+    value = np.zeros(2, np.int64)
+    by_worker = np.zeros(alphas.size, np.int64)
+    by_task = np.zeros(offsets.size - 1, np.int64)
     for t in range(offsets.size - 1):
         ease = math.exp(betas[first + t])
         for i in range(offsets[t], offsets[t + 1]):
             alpha = alphas[worker[i]]
             x = alpha * ease
             right = posterior[first + t, label[i]]
-            value[0] += right * x - _softplus(x)
-            slope = (right - 1.0 / (1.0 + math.exp(-x))) * ease if x > -700 else right * ease
-            by_worker[worker[i]] += slope
-            by_task[t] += slope * alpha
+            small = math.exp(-abs(x))
+            add_log_likelihood(value, right * x - math.log1p(small) - max(x, 0.0))
+            sigmoid = (1.0 if x >= 0 else small) / (1.0 + small)
+            slope = (right - sigmoid) * ease
+            by_worker[worker[i]] += to_units(slope, worker_unit)
+            by_task[t] += to_units(slope * alpha, task_unit)
     return value, by_worker, by_task

@@ -10,9 +10,9 @@ more classes, by an integer program (HiGHS) with the gap as one more variable.
 """
 
 from dataclasses import dataclass
-from itertools import permutations
 from typing import NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -124,7 +124,13 @@ class _Ties(NamedTuple):
 
 def _largest(ties: _Ties) -> float:
     low, high = ties.untied / ties.tasks[:, None], ties.most / ties.tasks[:, None]
-    return max((float((high[a] - low[b]).max()) for a, b in permutations(range(len(low)), 2)), default=0.0)
+    if len(low) < 2:
+        return 0.0
+    # The highest rate minus the lowest; where one group has both, it or the other group is the next best.
+    k = np.arange(low.shape[1])
+    tops, bottoms = np.argsort(-high, axis=0, kind="stable")[:2], np.argsort(low, axis=0, kind="stable")[:2]
+    reached = high[tops[:, None], k] - low[bottoms[None], k]
+    return float(reached[tops[:, None] != bottoms[None]].max())
 
 
 def _smallest(ties: _Ties, known: float) -> tuple[float, float]:
@@ -140,15 +146,29 @@ def _smallest(ties: _Ties, known: float) -> tuple[float, float]:
 
 def _closest_rates(low: NDArray[np.int64], high: NDArray[np.int64], tasks: NDArray[np.int64]) -> float:
     """Return the smallest range of rates if each group may have any count from ``low`` to ``high``."""
-    best = np.inf
-    for a in range(tasks.size):  # the group with the lowest rate; the others take the next rate above it
-        count = np.arange(low[a], high[a] + 1)
-        reach = np.zeros(count.size)
-        for b in range(tasks.size):
-            above = np.maximum(-(-count * tasks[b] // tasks[a]), low[b])
-            beyond = (above * tasks[a] - count * tasks[b]) / (float(tasks[a]) * float(tasks[b]))
-            reach = np.maximum(reach, np.where(above <= high[b], beyond, np.inf))
-        best = min(best, float(reach.min()))
+    many = high - low + 1
+    group = np.repeat(np.arange(tasks.size), many)
+    count = np.arange(group.size) - np.repeat(np.cumsum(many) - many, many) + low[group]
+    order = np.lexsort((group, count / tasks[group]))
+    return float(_shortest_stretch(group[order], count[order], tasks))
+
+
+@numba.njit(cache=True, nogil=True)
+def _shortest_stretch(group: NDArray[np.int64], count: NDArray[np.int64], tasks: NDArray[np.int64]) -> float:
+    """Return the smallest range, of rates in rising order, in which every group has a rate."""
+    inside = np.zeros(tasks.size, np.int64)
+    missing, first, best = tasks.size, 0, np.inf
+    for last in range(group.size):
+        b = group[last]
+        missing -= inside[b] == 0
+        inside[b] += 1
+        while missing == 0:  # the rates from first to last have every group: can the first be spared?
+            a = group[first]
+            apart = (count[last] * tasks[a] - count[first] * tasks[b]) / (float(tasks[a]) * float(tasks[b]))
+            best = min(best, apart)
+            inside[a] -= 1
+            missing += inside[a] == 0
+            first += 1
     return best
 
 

@@ -1,17 +1,24 @@
 """Whether workers lean, that is vote differently by group: the size of the difference, its interval, and a test."""
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import product
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.audit.intervals import newcombe
+from faircrowd.audit.intervals import newcombe, wilson
 from faircrowd.audit.workers.shrinkage import shrunken_gaps
 from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_tests
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Leaning", "compare", "judge"]
+
+_MAX_CELLS = 1 << 20
+"""As many rates are compared at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,34 +82,24 @@ def compare(counts: NDArray[np.int64] | NDArray[np.float64], confidence: float |
     Counts are as in ``judge``, or expected counts, which have no interval (confidence None). An expected count of less
     than one vote counts as no vote.
     """
-    n_workers, _, n_groups, _ = counts.shape
+    n_workers = len(counts)
     votes = counts.sum(axis=3)
-    pairs = [
-        (s, k, a, b)
-        for (s, k), (a, b) in product(_cells(counts), combinations(range(n_groups), 2))
-        if (votes[:, s, a] >= 1).any() and (votes[:, s, b] >= 1).any()  # where nobody voted there is nothing to compare
-    ]
+    groups = (votes >= 1).any(axis=0).sum(axis=1)  # where nobody voted there is nothing to compare
+    n_pairs = sum(math.comb(int(groups[s]), 2) for s, _ in _cells(counts))
     gap, low, high = np.full(n_workers, -1.0), np.full(n_workers, -1.0), np.zeros(n_workers)
     size, place = np.zeros(n_workers), np.full((4, n_workers), -1, dtype=np.int32)  # of the most certain difference
-    for s, k, a, b in pairs:
-        voted = (votes[:, s, a] >= 1) & (votes[:, s, b] >= 1)
-        table = counts[voted, s, a, k], votes[voted, s, a], counts[voted, s, b, k], votes[voted, s, b]
-        difference, nearest, farthest = np.zeros((3, n_workers))
-        difference[voted] = table[0] / table[1] - table[2] / table[3]
-        if confidence is not None:
-            start, end = newcombe(*table, confidence)
-            farthest[voted] = np.maximum(-start, end)
-            start, end = newcombe(*table, 1 - (1 - confidence) / (2 * len(pairs) - 1))
-            nearest[voted] = np.maximum(np.maximum(start, -end), 0.0)
-        farthest[~voted] = 1.0
-        far = np.abs(difference)
-        more_certain = voted & ((nearest > low) | ((nearest == low) & (far > size)))
-        size[more_certain] = far[more_certain]
-        place[:, more_certain & (difference >= 0)] = [[s], [k], [a], [b]]
-        place[:, more_certain & (difference < 0)] = [[s], [k], [b], [a]]
-        gap[voted] = np.maximum(gap, far)[voted]
-        low[voted] = np.maximum(low, nearest)[voted]
-        high = np.maximum(high, farthest)
+    for s, k in _cells(counts) if n_pairs else []:
+        if groups[s] < 2:
+            continue
+        voted = votes[:, s] >= 1
+        high[voted.sum(axis=1) < groups[s]] = 1.0  # in the other groups anything is possible
+        for found in _certain_pairs(counts[:, s, :, k], votes[:, s], voted, confidence, n_pairs):
+            w = found.worker
+            gap[w], high[w] = np.maximum(gap[w], found.gap), np.maximum(high[w], found.farthest)
+            more_certain = (found.nearest > low[w]) | ((found.nearest == low[w]) & (found.size > size[w]))
+            low[w] = np.maximum(low[w], found.nearest)
+            size[w[more_certain]] = found.size[more_certain]
+            place[:, w[more_certain]] = np.broadcast_arrays(s, k, found.more[more_certain], found.less[more_certain])
     known = gap >= 0
     unknown = np.full(n_workers, np.nan)
     with_interval = known if confidence is not None else np.zeros(n_workers, dtype=bool)
@@ -118,6 +115,109 @@ def compare(counts: NDArray[np.int64] | NDArray[np.float64], confidence: float |
         more=place[2],
         less=place[3],
     )
+
+
+class _CertainPairs(NamedTuple):
+    """Of some workers, for one label: gap, ends of its interval, and the difference that is farthest from 0."""
+
+    worker: NDArray[np.int64]
+    gap: NDArray[np.float64]
+    nearest: NDArray[np.float64]
+    farthest: NDArray[np.float64]
+    size: NDArray[np.float64]
+    more: NDArray[np.int64]
+    less: NDArray[np.int64]
+
+
+def _certain_pairs(
+    hits: NDArray[Any], votes: NDArray[Any], voted: NDArray[np.bool_], confidence: float | None, n_pairs: int
+) -> Iterator[_CertainPairs]:
+    """Compare the groups of each worker, some workers at a time.
+
+    The ends of Newcombe's interval of a difference rise with the one rate and fall with the other, and depend on the
+    two widths likewise. So only those pairs of groups are compared of which neither group is behind two others in
+    both rate and width: a few of all pairs.
+    """
+    workers = np.flatnonzero(voted.sum(axis=1) >= 2)
+    step = max(_MAX_CELLS // max(voted.shape[1], 1), 1)
+    for start in range(0, workers.size, step):
+        chosen = workers[start : start + step]
+        x, n, seen = hits[chosen], votes[chosen], voted[chosen]
+        rates = np.divide(x, n, out=np.zeros(x.shape), where=seen)
+        more, less = np.argmax(np.where(seen, rates, -1.0), axis=1), np.argmin(np.where(seen, rates, 2.0), axis=1)
+        less = np.where(more == less, np.argmax(np.cumsum(seen, axis=1) == 2, axis=1), less)  # no rates differ
+        row = np.arange(chosen.size)
+        gap = size = rates[row, more] - rates[row, less]
+        nearest, farthest = np.zeros((2, chosen.size))
+        if confidence is not None:
+            corrected = _corrected(confidence, n_pairs)
+            (low, high), (lowest, highest) = wilson(x, n, confidence), wilson(x, n, corrected)
+            of, a, b = _pairs_in_front(rates, seen, high - rates, rates - low, lowest - rates, rates - highest)
+            table = x[of, a], n[of, a], x[of, b], n[of, b]
+            first = np.searchsorted(of, row)  # the first pair of each worker
+            farthest = np.maximum.reduceat(newcombe(*table, confidence)[1], first)
+            ends = np.maximum(newcombe(*table, corrected)[0], 0.0)
+            nearest = np.maximum.reduceat(ends, first)
+            top = np.flatnonzero(ends == nearest[of])
+            top = top[np.lexsort((b[top], a[top], rates[of[top], b[top]] - rates[of[top], a[top]], of[top]))]
+            best, certain = top[np.searchsorted(of[top], row)], nearest > 0
+            more, less = np.where(certain, a[best], more), np.where(certain, b[best], less)
+            size = rates[row, more] - rates[row, less]
+        yield _CertainPairs(chosen, gap, nearest, farthest, size, more, less)
+
+
+def _corrected(confidence: float, n_pairs: int) -> float:
+    """Return the confidence of each lower end so that all of them hold at once."""
+    return 1 - (1 - confidence) / (2 * n_pairs - 1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _pairs_in_front(
+    rates: NDArray[np.float64],
+    seen: NDArray[np.bool_],
+    above_of_more: NDArray[np.float64],
+    below_of_less: NDArray[np.float64],
+    below_of_more: NDArray[np.float64],
+    above_of_less: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return row, group of the higher and group of the lower rate of all pairs that can be extreme, by row."""
+    n, found = 0, np.empty((3, 4 * rates.shape[0]), np.int64)
+    for w in range(rates.shape[0]):
+        groups = np.flatnonzero(seen[w])
+        rate = rates[w][groups]
+        for ends in range(2 if groups.size > 3 else 1):
+            more = less = np.arange(groups.size)
+            if groups.size > 3:  # so few are not worth a sort
+                more = _in_front(rate, (below_of_more if ends else above_of_more)[w][groups])
+                less = _in_front(-rate, (above_of_less if ends else below_of_less)[w][groups])
+            if n + more.size * less.size > found.shape[1]:
+                larger = np.empty((3, 2 * (n + more.size * less.size)), np.int64)
+                larger[:, :n] = found[:, :n]
+                found = larger
+            for a in more:
+                for b in less:
+                    if a != b:
+                        found[0, n], found[1, n], found[2, n] = w, groups[a], groups[b]
+                        n += 1
+    return found[0, :n], found[1, :n], found[2, :n]
+
+
+@numba.njit(cache=True, nogil=True)
+def _in_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the places that are behind at most one other: not lower in either number (of equals, the later is behind).
+
+    One other is not enough to be left out, as the two groups of a pair differ.
+    """
+    order = np.argsort(-second, kind="mergesort")
+    order = order[np.argsort(-first[order], kind="mergesort")]
+    kept = np.empty(order.size, np.int64)
+    n, best, runner_up = 0, -np.inf, -np.inf
+    for i in order:
+        if second[i] > runner_up:
+            kept[n] = i
+            n += 1
+            best, runner_up = max(best, second[i]), max(runner_up, min(best, second[i]))
+    return kept[:n]
 
 
 def _cells(counts: NDArray[np.int64] | NDArray[np.float64]) -> list[tuple[int, int]]:

@@ -1,6 +1,7 @@
 """The audit of workers: who leans, who does not, who has too few votes to say, and the influence of each."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -63,7 +64,7 @@ class WorkerAudit:
     confidence: float
     tolerance: float
 
-    @property
+    @cached_property
     def votes(self) -> NDArray[np.int64]:
         """Number of votes, shape (n_workers, n_groups)."""
         return np.asarray(self.counts.sum(axis=2))

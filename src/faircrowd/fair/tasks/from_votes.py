@@ -42,6 +42,8 @@ def fit_problem(
 
     Arguments are those of ``FairCrowd.fit``.
     """
+    if isinstance(estimator, type):
+        raise OptionError(f"estimator is the class {estimator.__name__}; give an object of it, {estimator.__name__}().")
     given = dict(read_options or {})
     if isinstance(estimator, Aggregator):
         gold = known_labels(estimator, args, kwargs)

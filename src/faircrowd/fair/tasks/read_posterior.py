@@ -91,10 +91,14 @@ def read_posterior(
     codes, groups, left_out = groups_of(tasks, sensitive_features, on_missing_group=on_missing_group)
     if not one_group_will_do:
         check_groups(groups)
-    log_odds = None
+    log_odds, scores = None, values
     if log_posterior is not None:
         logs = _logarithms(log_posterior, tasks, classes)
-        log_odds = logs[:, 1] - logs[:, 0] if len(classes) == 2 else None
+        if len(classes) == 2:
+            log_odds = logs[:, 1] - logs[:, 0]
+            scores = np.stack([-log_odds, log_odds], axis=1)
+        else:  # classes whose posteriors were rounded to the same number
+            scores = np.where(values == values.max(axis=1, keepdims=True), logs, -np.inf)
     return Problem(
         tasks=tasks,
         classes=classes,
@@ -102,7 +106,7 @@ def read_posterior(
         style=style,
         posterior=values,
         group=codes,
-        own=choose(values if log_odds is None else np.stack([-log_odds, log_odds], axis=1), ties),
+        own=choose(scores, ties),
         weights=None if sample_weight is None else _weights(by_task(sample_weight, tasks, "sample_weight"), len(tasks)),
         log_odds=log_odds,
         evidence=None if evidence is None else _counts(by_task(evidence, tasks, "evidence"), len(tasks)),

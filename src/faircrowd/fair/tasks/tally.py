@@ -84,7 +84,8 @@ class Tally(NamedTuple):
         """Return what the labels gain per unit of weight; for F1, the gain of its last step."""
         if gain.name != "f1":
             return self.values(gain)[1]
-        gained = gain.matrix[1, 1] * self.trust[1, 1] + gain.offset[1] * self.mass.sum(axis=(0, 1))[1]
+        k = gain.positive
+        gained = gain.matrix[k, k] * self.trust[1, k] + gain.offset[k] * self.mass.sum(axis=(0, 1))[k]
         return float(gained / self.mass.sum())
 
     def values(self, gain: Gain) -> tuple[float, float]:
@@ -92,9 +93,10 @@ class Tally(NamedTuple):
         if gain.is_accuracy:
             return self.accuracies
         if gain.name == "f1":
-            labelled = self.mass.sum(axis=(0, 2))[1], self.mass.sum(axis=(0, 1))[1]
-            totals = [float(self.beliefs[1] + count) for count in labelled]
-            before, after = (2 * float(p) / n if n > 0 else 0.0 for p, n in zip(self.trust[:, 1], totals, strict=True))
+            k = gain.positive
+            labelled = self.mass.sum(axis=(0, 2))[k], self.mass.sum(axis=(0, 1))[k]
+            totals = [float(self.beliefs[k] + count) for count in labelled]
+            before, after = (2 * float(p) / n if n > 0 else 0.0 for p, n in zip(self.trust[:, k], totals, strict=True))
             return before, after
         before, after = (float(gained / self.mass.sum()) for gained in self.gained)
         return before, after

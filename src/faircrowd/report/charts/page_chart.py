@@ -2,7 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from faircrowd.aggregate.calibration.reliability import Reliability
 from faircrowd.aggregate.posterior import Posterior
@@ -10,6 +14,7 @@ from faircrowd.audit.crowd_audit import CrowdAudit
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.tasks.tally import Tally
+from faircrowd.report.shown_groups import shown_groups
 from faircrowd.votes import VoteTable
 
 __all__ = ["ChartFacts", "PageChart", "Specification"]
@@ -53,6 +58,12 @@ class ChartFacts:
     classes: list[str]
     asked: bool
     reliability: Mapping[str, Reliability] = field(default_factory=dict)
+
+    @cached_property
+    def members(self) -> NDArray[np.int64]:
+        """The groups that are shown: all, or the extremes where there are many."""
+        counts = self.tally.tasks.sum(axis=2)
+        return shown_groups(counts / counts.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)

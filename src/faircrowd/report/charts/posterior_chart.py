@@ -8,7 +8,8 @@ import numpy as np
 from faircrowd.report.charts.page_chart import ChartFacts, PageChart, Specification
 from faircrowd.report.charts.vega_lite import COLOURS, ROW_HEIGHT, layered_chart
 from faircrowd.report.safe_names import short, shorts
-from faircrowd.report.slider import MAX_GROUPS, threshold_lines
+from faircrowd.report.shown_groups import not_shown
+from faircrowd.report.slider import threshold_lines
 
 __all__ = ["POSTERIOR", "posterior_chart"]
 
@@ -76,18 +77,19 @@ def _make(facts: ChartFacts) -> Specification:
     what = f"posterior of label {short(facts.classes[1])}" if binary else "posterior of the likeliest label"
     place = np.minimum((values * _BINS).astype(np.int64), _BINS - 1)
     first = 0 if binary else _BINS // len(facts.classes)  # the likeliest of K has at least 1 / K
-    names, rows = shorts(facts.groups[:MAX_GROUPS]), []
-    for a, name in enumerate(names):
+    names, rows = shorts([facts.groups[a] for a in facts.members]), []
+    for a, name in zip(facts.members, names, strict=True):
         counts = np.bincount(place[group == a], minlength=_BINS)
         for b in range(first, _BINS):
             bounds = {"low": b / _BINS, "high": (b + 1) / _BINS}
             rows.append({"group": name, **bounds, "share": float(counts[b] / max(counts.sum(), 1))})
-    return posterior_chart(rows, threshold_lines(facts.result.rule.thresholds, names), what=what)
+    return posterior_chart(rows, threshold_lines(facts.result.rule.thresholds, facts.members, names), what=what)
 
 
 def _caption(facts: ChartFacts) -> str:
     lines = "; the vertical lines are the thresholds of the groups" if facts.result.rule.thresholds is not None else ""
-    return f"Distribution of the posterior by group: bars are thicker where more tasks are{lines}."
+    rest = not_shown(len(facts.groups))
+    return f"Distribution of the posterior by group: bars are thicker where more tasks are{lines}.{rest}"
 
 
 POSTERIOR = PageChart("posterior", "posterior", _make, _caption)

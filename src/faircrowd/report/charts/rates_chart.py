@@ -9,7 +9,8 @@ from faircrowd.audit.intervals import wilson
 from faircrowd.report.charts.page_chart import ChartFacts, PageChart, Specification
 from faircrowd.report.charts.vega_lite import COLOURS, layered_chart, quantity
 from faircrowd.report.safe_names import shorts
-from faircrowd.report.slider import MAX_CLASSES, MAX_GROUPS
+from faircrowd.report.shown_groups import not_shown
+from faircrowd.report.slider import MAX_CLASSES
 
 __all__ = ["RATES", "rates_chart"]
 
@@ -65,13 +66,13 @@ def _rows(facts: ChartFacts) -> list[dict[str, Any]]:
     widest = np.argsort(-np.ptp(before / sizes[:, None], axis=0), kind="stable")[:MAX_CLASSES]
     widest = widest if len(facts.classes) > 2 else np.array([1])  # the other class is its complement
     rows = []
-    names = _called("group", shorts(facts.groups[:MAX_GROUPS], 20))
+    names = _called("group", shorts([facts.groups[a] for a in facts.members], 20))
     labels = _called("label", shorts(facts.classes, 20))
     for k in np.sort(widest):
-        for a in range(len(names)):
+        for a, group in zip(facts.members, names, strict=True):
             for name, counts in (("before", before), ("after", after))[: 2 if facts.asked else 1]:
                 low, high = (float(end) for end in wilson(counts[a, k], sizes[a], facts.audit.interval.confidence))
-                row = {"row": f"{labels[k]}, {names[a]}", "labels": name}
+                row = {"row": f"{labels[k]}, {group}", "labels": name}
                 rows.append({**row, "rate": float(counts[a, k] / sizes[a]), "low": low, "high": high})
     return rows
 
@@ -83,7 +84,9 @@ def _called(what: str, names: list[str]) -> list[str]:
 
 def _caption(facts: ChartFacts) -> str:
     both = ", before and after" if facts.asked else ""
-    return f"Share of each label in each group{both}, with {facts.audit.interval.confidence:.0%} intervals (Wilson)."
+    sure = f"{facts.audit.interval.confidence:.0%}"
+    rest = not_shown(len(facts.groups))
+    return f"Share of each label in each group{both}, with {sure} intervals (Wilson).{rest}"
 
 
 RATES = PageChart("rates", "rates", _make, _caption)

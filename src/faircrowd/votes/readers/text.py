@@ -10,11 +10,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.csv
 
-from faircrowd.errors import OptionError
+from faircrowd.errors import FileError, OptionError
 from faircrowd.votes.readers.reader import Columns, Reader, Source, SparkFormat
 from faircrowd.votes.readers.shared import BLOCK_BYTES, MISSING, read_head
 
-__all__ = ["CSV", "TSV"]
+__all__ = ["CSV", "MAX_COLUMNS", "TSV"]
+
+MAX_COLUMNS = 10_000
+"""A file with more columns is refused."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,10 @@ class _Delimited:
     delimiter: str
 
     def header(self, source: Source) -> list[str]:
-        read_head(source.path)
+        parsing = self._parsing(source)
+        _check_width(source, read_head(source.path), parsing.delimiter)
         with source.open() as stream:
-            return list(pa.csv.open_csv(stream, _blocked(threads=False), self._parsing(source)).schema.names)
+            return list(pa.csv.open_csv(stream, _blocked(threads=False), parsing).schema.names)
 
     def columns(self, source: Source, names: Sequence[str]) -> Columns:
         convert = _converting(names, pa.dictionary(pa.int32(), pa.string()))
@@ -51,6 +55,16 @@ class _Delimited:
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
             raise OptionError(f"delimiter={delimiter!r} must be one plain character, such as ',', ';', '|' or '\\t'.")
         return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+
+
+def _check_width(source: Source, head: bytes, delimiter: str) -> None:
+    """Raise if the first line has more columns than a table of votes or tasks has: to parse them takes very long."""
+    columns = head.lstrip(b"\r\n").split(b"\n", 1)[0].count(delimiter.encode()) + 1
+    if columns > MAX_COLUMNS:
+        raise FileError(
+            f"{source.path}: the first line has {columns:,} columns, and at most {MAX_COLUMNS:,} are read. Give one "
+            f"row per vote or task; if the columns are not separated by {delimiter!r}, give delimiter=..."
+        )
 
 
 def _blocked(*, threads: bool) -> "pa.csv.ReadOptions":
