@@ -58,7 +58,8 @@ class Here:
 
 def problem_of(*, is_log: bool = False, n_classes: int = 2, groups: Any = TABLE.groups) -> SparkProblem:
     classes = TABLE.classes if n_classes == 2 else type(TABLE.classes).of(list(range(n_classes)))
-    votes = SimpleNamespace(groups=groups, tasks_per_group=np.bincount(PLAIN.group))
+    sizes = np.bincount(PLAIN.group)
+    votes = SimpleNamespace(groups=groups, tasks_per_group=sizes, left_out={}, merged_groups=())
     steps = ((sum_weights, (classes_token(n_classes), WEIGHTS)),)
     scores = SimpleNamespace(votes=votes, steps=steps, view=SimpleNamespace(by_group=False, with_gold=False))
     problem = SparkProblem(SparkPosterior(classes, scores, is_log, "first"))
