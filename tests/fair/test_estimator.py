@@ -43,7 +43,8 @@ def test_parameters_by_name() -> None:
 
 def test_before_fit_there_is_nothing() -> None:
     fair = FairCrowd(MajorityVote())
-    for name in ("labels_", "probas_", "rule_", "certificate_", "frontier_"):
+    of_result = ("labels_", "probas_", "rule_", "certificate_", "frontier_", "result_", "inputs_")
+    for name in (*of_result, "accuracy_", "accuracy_before_", "price_", "gold_estimates_"):
         with pytest.raises(NotFittedError, match=r"not fitted yet; call fit\(votes, sensitive_features=\.\.\.\) first"):
             getattr(fair, name)
     for asked in (fair.predict, fair.predict_proba):
