@@ -180,8 +180,8 @@ def test_frontier(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     given = ("frontier", crowd / "a.csv", "--tasks", crowd / "a_tasks.csv", "--group", "side", "--by-group")
     code, said, err = faircrowd(*given, "--out", tmp_path / "f")
     assert (code, err) == (0, "")
-    assert "The whole frontier, exact" in said
-    path = pd.read_csv(tmp_path / "f" / "frontier.csv")
+    assert "points and the straight lines between them, exact." in said
+    path = pd.read_csv(tmp_path / "f" / "bound.csv")
     sides = pd.read_csv(crowd / "a_tasks.csv", index_col="task")["side"]
     fair = fc.FairCrowd(fc.DawidSkene(by_group=True, pooling="learned")).fit(crowd / "a.csv", sensitive_features=sides)
     assert path["believed_accuracy"].tolist() == pytest.approx(fair.frontier_.believed_accuracy.tolist())
@@ -189,8 +189,10 @@ def test_frontier(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     assert "<svg" in (tmp_path / "f" / "frontier.svg").read_text()
     code, said, _ = faircrowd(*given, "--out", tmp_path / "f", "--json", "--objective", "f1")
     points = json.loads(said)["points"]
-    assert [point["gap"] for point in points] == sorted(point["gap"] for point in points)
-    assert [point["value"] for point in points] == sorted(point["value"] for point in points)
+    assert [point["epsilon"] for point in points] == sorted(point["epsilon"] for point in points)
+    assert [point["bound"] for point in points] == sorted(point["bound"] for point in points)
+    said = faircrowd(*given, "--out", tmp_path / "f", "--objective", "f1")[1]
+    assert "The last line is the labels of the highest believed f1" in said
     code, _, err = faircrowd("frontier", crowd / "a.csv", "--out", tmp_path / "g")
     assert code == 2
     assert "give --group COLUMN" in err
@@ -205,12 +207,13 @@ def test_frontier_with_truth(crowd: Path, tmp_path: Path, faircrowd: Run) -> Non
     model = fc.DawidSkene(pooling="learned").fit(crowd / "a.csv")
     right = (model.labels_ == tasks["truth"]).mean()
     path = pd.read_csv(tmp_path / "f" / "frontier.csv")
-    assert list(path) == ["gap", "believed_accuracy", "real_accuracy", "labels_changed"]
-    assert path["real_accuracy"][0] == pytest.approx(right)
+    assert list(path) == ["epsilon", "gap", "believed_accuracy", "real_accuracy", "labels_changed", "bound"]
+    assert path["real_accuracy"].iloc[-1] == pytest.approx(right)
+    assert list(pd.read_csv(tmp_path / "f" / "bound.csv")) == ["epsilon", "believed_accuracy"]
     rates = tasks["truth"].groupby(tasks["side"]).mean()
     assert f"true gap  {np.ptp(rates):.3f} between the true labels" in said
     last = next(line for line in said.splitlines()[::-1] if line.endswith("0.0%"))
-    assert last.split()[2] == f"{right:.2%}"
+    assert last.split()[3] == f"{right:.2%}"
     drawn = (tmp_path / "f" / "frontier.svg").read_text()
     assert ">believed<" in drawn
     assert ">real<" in drawn

@@ -103,6 +103,8 @@ def _plain_parameters(model: Aggregator) -> dict[str, Any]:
 def _plain(value: object) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
+    if isinstance(value, np.generic):  # a number of NumPy
+        return value.item()
     if isinstance(value, Aggregator) and kind_of(value) is not None:
         return {"model": type(value).__name__, "parameters": _plain_parameters(value)}
     return value if value is None or isinstance(value, bool | int | float | str) else _NOT_PLAIN

@@ -30,6 +30,7 @@ OPTIONS = frozenset(
             "decision",
             "strict",
             "confidence",
+            "promise",
             "random_state",
             "report",
             "charts",

@@ -11,12 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
-from faircrowd.fair.solution import TieWeights
+from faircrowd.fair.constraint import prices_of
+from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.sql import case_expression
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
-from faircrowd.fair.tasks.tie_precision import TiePrecision, digits_of, near_ties, sensitivity, step_of
+from faircrowd.fair.tasks.tie_precision import (
+    TiePrecision,
+    digits_of,
+    learn_tie_precision,
+    near_ties,
+    sensitivity,
+    step_of,
+)
 from faircrowd.fair.tolerances import SUM_TO_ONE, tie_widths
 from faircrowd.storage.json_values import from_plain, to_plain
 from faircrowd.storage.untrusted import parse_json
@@ -26,7 +34,7 @@ from faircrowd.votes.vocabulary import Codes, shown
 if TYPE_CHECKING:
     from faircrowd._types import ByTask, FrameLike
 
-__all__ = ["FairRule", "thresholds_of"]
+__all__ = ["FairRule", "rule_of", "thresholds_of"]
 
 _NO_FAVOUR = 5e-5
 """What is added to a posterior is shown to four digits; less than this is nothing."""
@@ -446,6 +454,32 @@ def _labels(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> Codes
     chances[:, column] = _probabilities(tasks, rule, column, places)
     drawn = draw(chances, lambda rows: tasks.hashes(rows, rule.random_state))
     return np.asarray(np.argsort(column).astype(np.int32)[drawn])
+
+
+def rule_of(
+    problem: Population[Rows],
+    solved: Solution[Rows],
+    mass: NDArray[np.float64] | NDArray[np.int64],
+    epsilon: float,
+    random_state: int,
+) -> FairRule:
+    """Return the rule of a solution; ``mass`` is the weight of each group."""
+    weights = np.asarray(mass, dtype=np.float64)
+    prices, shares = prices_of(solved.multipliers, weights), weights / weights.sum()
+    return FairRule(
+        classes=tuple(problem.classes.to_list()),
+        groups=tuple(problem.groups.to_list()),
+        prices=prices,
+        gain_matrix=solved.gain.matrix,
+        gain_offset=solved.gain.offset,
+        shares=shares,
+        epsilon=epsilon,
+        random_state=random_state,
+        ties=solved.ties,
+        precision=learn_tie_precision(problem, solved.gain, prices, shares, solved.ties),
+        left_out=tuple(problem.left_out),
+        merged=problem.merged_groups,
+    )
 
 
 def thresholds_of(

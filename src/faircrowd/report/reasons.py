@@ -87,7 +87,7 @@ class Reasons:
         is_drawn = certificate.decision == "randomized"
         return cls(
             problem,
-            result.rule,
+            result.rule_of_labels,
             result.solved.labels,
             result.solved.probabilities if is_drawn else None,
             near=_ROUNDING if _is_sorted(problem) else _NEAR,

@@ -57,7 +57,7 @@ def read_json(path: Path, what: str, *, infinite: bool = False) -> Any:
 
 
 def parse_json(text: str, refusal: str, *, infinite: bool = False) -> Any:
-    """Return the value of a JSON text; NaN, lists nested too deeply and, unless allowed, infinite numbers are refused.
+    """Return the value of a JSON text; NaN, repeated names, deep nesting and, unless allowed, infinity are refused.
 
     Examples
     --------
@@ -72,8 +72,16 @@ def parse_json(text: str, refusal: str, *, infinite: bool = False) -> Any:
             raise InputError(f"{refusal}: {written[:40]} is not a number that it may hold.")
         return value
 
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"{refusal}: it has {twice[:40]!r} twice.")
+        return made
+
     try:
-        found = json.loads(text, parse_constant=number, parse_float=number)
+        found = json.loads(text, parse_constant=number, parse_float=number, object_pairs_hook=once)
     except InputError:
         raise
     except ValueError:

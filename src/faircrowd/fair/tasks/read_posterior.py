@@ -230,8 +230,13 @@ def _logarithms(given: object, tasks: Vocabulary, classes: Vocabulary) -> NDArra
     return logs
 
 
-def values_in_order(given: object, tasks: Vocabulary, classes: Vocabulary, name: str) -> NDArray[np.float64]:
-    """Return a number for each task and class, in order: those of a frame go by task and class, others by position."""
+def values_in_order(
+    given: object, tasks: Vocabulary, classes: Vocabulary, name: str, of: str = "the posterior"
+) -> NDArray[np.float64]:
+    """Return a number for each task and class, in order: those of a frame go by task and class, others by position.
+
+    In messages they are called ``name``, and the tasks are those of ``of``.
+    """
     rows, columns, _, values, _ = _values(given)
     if values.shape != (len(tasks), len(classes)):
         raise InputError(
@@ -242,7 +247,7 @@ def values_in_order(given: object, tasks: Vocabulary, classes: Vocabulary, name:
         return values
     row, column = rows.code_of(tasks.values), columns.code_of(classes.values)
     if min(row.min(), column.min()) < 0:
-        raise InputError(f"{name} must have the same tasks and classes.")
+        raise InputError(f"{name} must have the tasks and the classes of {of}.")
     return values[np.ix_(row, column)]
 
 
