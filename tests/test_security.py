@@ -121,7 +121,7 @@ def test_no_cell_is_a_formula(formulas: Path, faircrowd: Run) -> None:
     new = formulas / "new" / "labels.csv"
     assert faircrowd("apply", formulas / "aggregate" / "rule.json", *given, "--out", new)[0] == 0
     files = sorted(path for path in formulas.rglob("*.csv"))
-    assert {path.name for path in files} == {"labels.csv", "workers.csv", "groups.csv", "frontier.csv"}
+    assert {path.name for path in files} == {"labels.csv", "workers.csv", "groups.csv", "frontier.csv", "bound.csv"}
     for path in files:
         with path.open(newline="", encoding="utf-8") as stream:
             for row in csv.reader(stream):

@@ -1,6 +1,8 @@
 """A rule on new tasks, and what every epsilon would cost."""
 
+import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +53,49 @@ def test_apply_does_what_python_does(crowd: Path, tmp_path: Path, faircrowd: Run
         "apply", crowd / "run" / "rule.json", crowd / "b.csv", "--tasks", crowd / "b_tasks.csv", "--out", out, "--json"
     )
     assert json.loads(said)["changed"] == labels["changed"].sum()
+
+
+def test_apply_gives_reasons_and_evidence(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    rule, out = crowd / "run" / "rule.json", tmp_path / "new.csv"
+    code, said, _ = faircrowd("apply", rule, crowd / "b.csv", "--tasks", crowd / "b_tasks.csv", "--out", out)
+    assert code == 0
+    assert f"wrote   {out}, new.csv.evidence.json" in said
+    labels = pd.read_csv(out)
+    learned = fc.FairRule.from_json(rule.read_text())
+    thresholds = dict(zip(learned.groups, learned.thresholds, strict=True))
+    assert labels["threshold"].tolist() == pytest.approx([thresholds[side] for side in labels["group"]], abs=0)
+    for row in labels.itertuples():
+        side = "above" if row.label == 1 else "below"
+        of = f"kept: its posterior of 1 is {side} group {row.group}'s threshold {row.threshold:.4g}"
+        aim = f"changed from {row.label_before} to {row.label} by group {row.group}'s rule, which was learned to bring"
+        assert row.why.startswith(f"{aim} rates within 0.05; ") if row.changed else row.why == of
+        assert (row.posterior_1 > row.threshold) == (row.label == 1)
+    kinds = labels[labels["changed"]].groupby(["group", "label_before", "label"])
+    for _, kind in kinds:
+        ranks = kind["why"].str.extract(r"number (\d+) of (\d+) such changes, the least certain first$").astype(float)
+        assert sorted(ranks[0].fillna(1)) == list(range(1, len(kind) + 1))
+        assert set(ranks[1].fillna(1)) == {len(kind)}
+    found = json.loads((tmp_path / "new.csv.evidence.json").read_text())
+    assert (found["kind"], found["command"], found["certificate"]) == ("faircrowd.evidence", "apply", None)
+    given = {"rule": rule, "votes": crowd / "b.csv", "tasks": crowd / "b_tasks.csv"}
+    given |= {name: crowd / "run" / name for name in ("model.json", "model.npz")}
+    assert found["inputs"].keys() == given.keys()
+    for role, path in given.items():
+        assert found["inputs"][role]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert found["outputs"] == {"new.csv": hashlib.sha256(out.read_bytes()).hexdigest()}
+    assert found["options"]["group"] == ["side"]
+    assert (crowd / "run" / "evidence.json").exists()
+
+
+def test_the_evidence_of_a_run_is_not_replaced_by_that_of_a_file(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    """Labels of new tasks may lie in the folder of the run."""
+    folder = shutil.copytree(crowd / "run", tmp_path / "run")
+    given = (folder / "rule.json", crowd / "b.csv", "--tasks", crowd / "b_tasks.csv")
+    before = (folder / "evidence.json").read_bytes()
+    assert faircrowd("apply", *given, "--out", folder / "new.csv")[0] == 0
+    assert (folder / "evidence.json").read_bytes() == before
+    code, _, err = faircrowd("apply", *given, "--out", folder / "model.npz")
+    assert (code, "would overwrite the input" in err) == (2, True)
 
 
 def test_ties_of_rounded_posteriors(tmp_path: Path, faircrowd: Run) -> None:
@@ -106,6 +151,8 @@ def test_unknown_groups_by_a_model_without_groups(crowd: Path, tmp_path: Path, f
     assert json.loads(said)["tasks_of_unknown_groups"] == 7
     labels = pd.read_csv(tmp_path / "o.csv")
     assert not labels.loc[labels["group"] == "middle", "changed"].any()
+    assert set(labels["why"][labels["group"] == "middle"]) == {"kept: the rule does not know group middle"}
+    assert not labels["why"][labels["group"] != "middle"].str.contains("middle").any()
 
 
 @pytest.mark.parametrize(
@@ -133,8 +180,8 @@ def test_frontier(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     given = ("frontier", crowd / "a.csv", "--tasks", crowd / "a_tasks.csv", "--group", "side", "--by-group")
     code, said, err = faircrowd(*given, "--out", tmp_path / "f")
     assert (code, err) == (0, "")
-    assert "The whole frontier, exact" in said
-    path = pd.read_csv(tmp_path / "f" / "frontier.csv")
+    assert "points and the straight lines between them, exact." in said
+    path = pd.read_csv(tmp_path / "f" / "bound.csv")
     sides = pd.read_csv(crowd / "a_tasks.csv", index_col="task")["side"]
     fair = fc.FairCrowd(fc.DawidSkene(by_group=True, pooling="learned")).fit(crowd / "a.csv", sensitive_features=sides)
     assert path["believed_accuracy"].tolist() == pytest.approx(fair.frontier_.believed_accuracy.tolist())
@@ -142,8 +189,10 @@ def test_frontier(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     assert "<svg" in (tmp_path / "f" / "frontier.svg").read_text()
     code, said, _ = faircrowd(*given, "--out", tmp_path / "f", "--json", "--objective", "f1")
     points = json.loads(said)["points"]
-    assert [point["gap"] for point in points] == sorted(point["gap"] for point in points)
-    assert [point["value"] for point in points] == sorted(point["value"] for point in points)
+    assert [point["epsilon"] for point in points] == sorted(point["epsilon"] for point in points)
+    assert [point["bound"] for point in points] == sorted(point["bound"] for point in points)
+    said = faircrowd(*given, "--out", tmp_path / "f", "--objective", "f1")[1]
+    assert "The last line is the labels of the highest believed f1" in said
     code, _, err = faircrowd("frontier", crowd / "a.csv", "--out", tmp_path / "g")
     assert code == 2
     assert "give --group COLUMN" in err
@@ -158,12 +207,13 @@ def test_frontier_with_truth(crowd: Path, tmp_path: Path, faircrowd: Run) -> Non
     model = fc.DawidSkene(pooling="learned").fit(crowd / "a.csv")
     right = (model.labels_ == tasks["truth"]).mean()
     path = pd.read_csv(tmp_path / "f" / "frontier.csv")
-    assert list(path) == ["gap", "believed_accuracy", "real_accuracy", "labels_changed"]
-    assert path["real_accuracy"][0] == pytest.approx(right)
+    assert list(path) == ["epsilon", "gap", "believed_accuracy", "real_accuracy", "labels_changed", "bound"]
+    assert path["real_accuracy"].iloc[-1] == pytest.approx(right)
+    assert list(pd.read_csv(tmp_path / "f" / "bound.csv")) == ["epsilon", "believed_accuracy"]
     rates = tasks["truth"].groupby(tasks["side"]).mean()
     assert f"true gap  {np.ptp(rates):.3f} between the true labels" in said
     last = next(line for line in said.splitlines()[::-1] if line.endswith("0.0%"))
-    assert last.split()[2] == f"{right:.2%}"
+    assert last.split()[3] == f"{right:.2%}"
     drawn = (tmp_path / "f" / "frontier.svg").read_text()
     assert ">believed<" in drawn
     assert ">real<" in drawn

@@ -217,3 +217,22 @@ def test_sizes(text: str, size: int) -> None:
 def test_no_sizes(text: str) -> None:
     with pytest.raises(OptionError, match="at least 500MB"):
         choice.parse_size(text)
+
+
+def test_nothing_to_resume_is_said(votes: Path, tmp_path: Path, faircrowd: Callable[..., tuple[int, str, str]]) -> None:
+    given = ("aggregate", votes, "--out", tmp_path / "out", "--no-report", "--resume")
+    code, _, err = faircrowd(*given)
+    assert (code, "there is nothing to resume" in err, "starting from the first round" in err) == (0, True, True)
+    code, printed, _ = faircrowd(*given, "--json")
+    assert any("nothing to resume" in note for note in json.loads(printed)["notes"])
+
+
+def test_groups_without_epsilon_are_not_made_fair(
+    votes: Path, tmp_path: Path, faircrowd: Callable[..., tuple[int, str, str]]
+) -> None:
+    given = ("aggregate", votes, "--method", "majority", "--no-report", "--out", tmp_path / "out")
+    note = "the labels are not made fair to the groups; --epsilon VALUE bounds the gap between them"
+    for more, expected in (([], None), (["--group", "group"], False), (["--group", "group", "--epsilon", "0.2"], True)):
+        code, printed, _ = faircrowd(*given, *more)
+        assert (code, note in printed) == (0, expected is False)
+        assert json.loads((tmp_path / "out" / "summary.json").read_text())["made_fair"] is expected

@@ -1,4 +1,4 @@
-"""The frontier and the choices of epsilon against solutions one by one, and against counts by hand."""
+"""The frontier against solutions one by one, and against counts by hand."""
 
 from typing import Any
 
@@ -8,11 +8,10 @@ import pytest
 from fair import optima
 from faircrowd import make_fair
 from faircrowd.errors import OptionError
-from faircrowd.fair.frontier import Frontier, SweepPoint, _accuracy_gained, _traced, sweep, trace_frontier, value_at_gap
+from faircrowd.fair.frontier import Frontier, _accuracy_gained, _traced, sweep, trace_frontier, value_at_gap
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.spark_problem import SparkProblem
-from faircrowd.fair.what_if import Choice, choices
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fewer than 10 tasks:faircrowd.errors.DataWarning")
 
@@ -51,6 +50,11 @@ def test_beyond_the_gap_of_free_labels_nothing_changes(curve: Frontier) -> None:
     for wrong in (-0.1, 1.1):
         with pytest.raises(OptionError, match="epsilon must be a number from 0 to 1"):
             curve.at(wrong)
+
+
+def test_believed_accuracy_under_its_earlier_name(curve: Frontier) -> None:
+    assert curve.accuracy is curve.believed_accuracy
+    assert curve.at(0.25).accuracy == 0.7
 
 
 def test_labels_without_a_gap_are_a_frontier_of_one_point() -> None:
@@ -194,77 +198,3 @@ def test_real_accuracy_of_three_classes_is_that_of_each_solution() -> None:
 
 def test_no_truth_is_no_real_accuracy() -> None:
     assert make_fair(P, TWO, epsilon=0.1).frontier_against(np.full(40, -1, np.int32)).real_accuracy is None
-
-
-# Choices.
-
-
-def moves(before: np.ndarray, after: np.ndarray, group: np.ndarray, n_classes: int) -> np.ndarray:
-    counts = np.zeros((group.max() + 1, n_classes, n_classes))
-    for a, j, k in zip(group, before, after, strict=True):
-        counts[a, j, k] += 1
-    return counts
-
-
-@pytest.mark.parametrize("flipped", [False, True])
-def test_deterministic_choices_count_the_labels(flipped: bool) -> None:
-    group = 1 - TWO if flipped else TWO
-    found = choices(read_posterior(P, group), make_gain("accuracy", 2), [0.02, 0.3, 0.0, 1.0], 0)
-    assert [choice.epsilon for choice in found] == [1.0, 0.3, 0.02, 0.0]
-    for choice in found:
-        fair = make_fair(P, group, epsilon=choice.epsilon)
-        np.testing.assert_array_equal(choice.moved, moves(P.argmax(axis=1), fair.labels, group, 2))
-        assert choice.changed == (fair.labels != P.argmax(axis=1)).sum()
-        assert choice.gap == pytest.approx(optima.gap(fair.labels, group, 2), abs=1e-12)
-        assert choice.believed_accuracy == pytest.approx(P[np.arange(40), fair.labels].mean(), abs=1e-12)
-        for a in (0, 1):
-            np.testing.assert_allclose(choice.rates[a], np.eye(2)[fair.labels[group == a]].mean(axis=0), atol=1e-12)
-        assert choice.thresholds is not None
-        assert fair.rule.thresholds is not None
-        np.testing.assert_allclose(choice.thresholds, fair.rule.thresholds, atol=1e-12)
-
-
-COIN: dict[str, tuple[Any, Any, Any, Any]] = {
-    "three classes": (WIDE, GROUP, "accuracy", None),
-    "three classes of weights": (WIDE, GROUP, "accuracy", WEIGHTS),
-    "three groups": (P, GROUP, "accuracy", None),
-    "weights": (P, TWO, "accuracy", WEIGHTS),
-    "gains": (P, TWO, GAINS, None),
-    "f1": (P, TWO, "f1", None),
-}
-
-
-@pytest.mark.parametrize("name", COIN)
-def test_randomized_choices_are_expectations(name: str) -> None:
-    posterior, group, objective, weights = COIN[name]
-    n_classes = posterior.shape[1]
-    problem, gain = read_posterior(posterior, group, sample_weight=weights), make_gain(objective, n_classes)
-    found = choices(problem, gain, [0.05, 0.2], 0)
-    solutions: list[SweepPoint] = list(sweep(problem, gain, 0, [0.2, 0.05]))
-    w, own = np.ones(40) if weights is None else weights, posterior.argmax(axis=1)
-    for choice, at in zip(found, solutions, strict=True):
-        assert choice.epsilon == at.epsilon
-        moved = np.zeros_like(choice.moved)
-        mass = np.zeros((group.max() + 1, n_classes))
-        for t in range(40):
-            moved[group[t], own[t]] += at.probabilities[t]
-            mass[group[t]] += w[t] * at.probabilities[t]
-        np.testing.assert_allclose(choice.moved, moved, atol=1e-12)
-        np.testing.assert_allclose(choice.rates, mass / mass.sum(axis=1, keepdims=True), atol=1e-12)
-        assert choice.gap == pytest.approx(np.ptp(choice.rates, axis=0).max(), abs=1e-12)
-        assert choice.gap <= at.epsilon + 1e-9
-        assert choice.believed_accuracy == pytest.approx(
-            np.average((at.probabilities * posterior).sum(axis=1), weights=w), abs=1e-12
-        )
-        assert choice.changed == pytest.approx(sum(1 - at.probabilities[t, own[t]] for t in range(40)), abs=1e-9)
-        assert (choice.thresholds is None) == (n_classes == 3)
-        if choice.thresholds is not None:
-            prices = at.multipliers / (np.bincount(group, w) / w.sum())[:, None]
-            for a, p in enumerate(choice.thresholds):
-                scores = np.array([1 - p, p]) @ at.gain.matrix + at.gain.offset - prices[a]
-                assert scores[0] == pytest.approx(scores[1], abs=1e-9)
-
-
-def test_labels_that_stay_are_not_changed() -> None:
-    moved = np.array([[[5.0, 1.0], [0.25, 7.0]], [[2.0, 0.0], [3.0, 4.0]]])
-    assert Choice(0.1, 0.1, 0.5, np.zeros((2, 2)), moved, None).changed == 4.25

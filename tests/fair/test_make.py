@@ -150,45 +150,6 @@ def test_strangers_at_predict() -> None:
             FairRule.from_json(text)
 
 
-@pytest.mark.parametrize("objective", ["accuracy", "f1"])
-def test_choices_are_what_each_epsilon_gives(objective: str) -> None:
-    from faircrowd.fair.objective import make_gain
-    from faircrowd.fair.tasks.read_posterior import read_posterior
-    from faircrowd.fair.what_if import choices
-
-    problem = read_posterior(MODEL.probas_, CROWD.sensitive_features)
-    epsilons = [0.0, 0.013, 0.05, 0.1, 0.9]
-    decision = "deterministic" if objective == "accuracy" else "randomized"
-    for found in choices(problem, make_gain(objective, 2), epsilons, 0):
-        alone = make_fair(
-            MODEL.probas_, CROWD.sensitive_features, epsilon=found.epsilon, objective=objective, decision=decision
-        )
-        np.testing.assert_allclose(found.thresholds, alone.rule.thresholds, atol=1e-12)
-        chances = alone.probabilities.to_numpy()
-        if decision == "deterministic":
-            chances = np.eye(2)[alone.labels.to_numpy()]
-            assert found.changed == alone.certificate.changed
-            assert found.gap == pytest.approx(alone.certificate.gap, abs=1e-12)
-        assert found.believed_accuracy == pytest.approx(
-            float((chances * MODEL.probas_.to_numpy()).sum(axis=1).mean()), abs=1e-12
-        )
-        for a in (0, 1):
-            np.testing.assert_allclose(found.rates[a], chances[problem.group == a].mean(axis=0), atol=1e-9)
-
-
-def test_choices_of_many_classes() -> None:
-    from faircrowd.fair.objective import make_gain
-    from faircrowd.fair.tasks.read_posterior import read_posterior
-    from faircrowd.fair.what_if import choices
-
-    problem = read_posterior(WIDE, FOUR)
-    for found in choices(problem, make_gain("accuracy", WIDE.shape[1]), [0.02, 0.1, 1.0], 0):
-        alone = make_fair(WIDE, FOUR, epsilon=found.epsilon, decision="randomized")
-        assert found.believed_accuracy == pytest.approx(alone.certificate.bound, abs=1e-9)
-        assert found.gap <= found.epsilon + 1e-9
-        assert found.moved.sum() == pytest.approx(FOUR.size)
-
-
 def test_confidence_tightens_epsilon() -> None:
     fair = FairCrowd(DawidSkene(by_group=True), epsilon=0.15, confidence=0.95)
     fair.fit(CROWD.votes, sensitive_features=CROWD.sensitive_features)

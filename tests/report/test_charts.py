@@ -93,12 +93,10 @@ def test_an_estimated_accuracy_with_an_interval_is_one_more_curve() -> None:
     middle = np.array([0.7, 0.65, 0.6, 0.5])
     estimated = AccuracyCurve("estimated", GAP, middle, middle - 0.1, middle + 0.1)
     assert list(estimated.columns()) == ["estimated_accuracy", "estimated_accuracy_low", "estimated_accuracy_high"]
-    chart = frontier_chart(FRONTIER, chosen=0.1, curves=[*accuracy_curves(FRONTIER), estimated])
+    dots = [{"gap": 0.1, "accuracy": 0.6}, {"gap": 0.1, "accuracy": 0.55}]
+    chart = frontier_chart(FRONTIER, chosen=dots, curves=[*accuracy_curves(FRONTIER), estimated])
     rows = chart["data"]["values"]
     assert [row["kind"] for row in rows] == [*["believed"] * 4, *["estimated"] * 4]
     assert [row.get("low") for row in rows] == [*[None] * 4, *(middle - 0.1)]
-    assert chart["layer"][-1]["data"]["values"] == [
-        {"gap": 0.1, "accuracy": pytest.approx(0.6)},
-        {"gap": 0.1, "accuracy": pytest.approx(0.55)},
-    ]
+    assert chart["layer"][-1]["data"]["values"] == dots
     assert "estimated" in images("frontier", chart)["frontier.svg"].decode()

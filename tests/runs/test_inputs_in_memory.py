@@ -65,12 +65,12 @@ def test_parameters_and_arguments_are_recorded(kind: str, place: Path, faircrowd
         skills.iloc[0] = 5.0
         fair = fc.FairCrowd(fc.MajorityVote(), epsilon=0.1).fit(votes, skills, **groups)
     fair.write(place / "out", report=False)
-    code, _, err = faircrowd("verify", place / "out")
+    code, out, _ = faircrowd("verify", place / "out")
     if kind == "numpy":
-        assert code == 0, err
+        assert code == 0, out
     else:
         assert code == 2
-        assert "in memory" in err
+        assert "argument 1 of this run was given in memory, so it cannot be done again" in out
         assert json.loads((place / "out" / "evidence.json").read_text())["inputs"]["argument 1"]["rows"] == 20
 
 

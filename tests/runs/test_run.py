@@ -96,7 +96,8 @@ def test_verify_in_python(read: ReadOptions, tmp_path: Path) -> None:
     assert (found.verified, found.differences, found.version) == (True, (), fc.__version__)
     (tmp_path / "run" / "rule.json").write_text("{}")
     found = verify(str(tmp_path / "run"), votes=read.votes, tasks=str(read.tasks))
-    assert found.differences == ("rule.json was changed since the run: another SHA-256",)
+    assert found.differences[0] == "rule.json was changed since the run: another SHA-256"
+    assert "rule.json: epsilon is absent, recomputed 0.1" in found.differences
 
 
 def test_what_a_run_refuses(read: ReadOptions, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import os
 import shlex
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,13 +47,11 @@ def demo(
             folder.write_csv(f"{name}.csv", table)
         group, truth = (tables["tasks"][name].to_numpy() for name in ("group", "truth"))
         places = {name: folder.waiting(f"{name}.csv") for name in tables}
-        read = ReadOptions(places["votes"], places["tasks"], ("group",), "truth")
-        run = fit(RunOptions(read, _MODEL, FairOptions(0.05)), console)
-        read = replace(read, votes=out / "votes.csv", tasks=out / "tasks.csv")
-        run = replace(run, options=replace(run.options, read=read))
+        read = ReadOptions(out / "votes.csv", out / "tasks.csv", ("group",), "truth")
+        run = fit(RunOptions(read, _MODEL, FairOptions(0.05)), console, places)
         rows = _compared(run.votes, truth)
         prepare(run, progress=console)
-        notes = fill(run, folder, places=places)
+        notes = fill(run, folder)
     if not as_json:
         _compare(console, run.votes, group, truth, rows)
     compared = {name: {"accuracy": numbers[0], "gap": numbers[-1]} for name, numbers in rows}

@@ -25,6 +25,7 @@ from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
 from faircrowd.fair.whole_tasks import WHY_DRAWS_EXCEED, draw_excess, rounding_loss, strict_price, why_exceeded
+from faircrowd.votes import Vocabulary
 from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 
 if TYPE_CHECKING:
@@ -421,9 +422,10 @@ def _in_words(rule: FairRule) -> str:
     thresholds = rule.thresholds
     if thresholds is None:
         return str(rule)
+    groups, classes = (Vocabulary.of(list(values)).names for values in (rule.groups, rule.classes))
     texts = [
-        f"group {name!s} needs a posterior above {t:.4f}"
-        for a, (name, t) in enumerate(zip(rule.groups, thresholds, strict=True))
+        f"group {name} needs a posterior above {t:.4f}"
+        for a, (name, t) in enumerate(zip(groups, thresholds, strict=True))
         if a not in rule.left_out
     ]
-    return ", ".join(texts) + f" for label {rule.classes[1]!s}"
+    return ", ".join(texts) + f" for label {classes[1]}"

@@ -1,4 +1,4 @@
-"""Evidence: what a run was given and what it wrote, with hashes, and comparison with a new run."""
+"""Evidence: what a run was given and what it wrote, with hashes."""
 
 import hashlib
 import platform
@@ -11,14 +11,15 @@ from faircrowd import __version__
 from faircrowd.errors import FileError, InputError
 from faircrowd.storage.untrusted import read_json
 
-__all__ = ["EVIDENCE", "differences", "evidence", "file_hash", "read_evidence"]
+__all__ = ["EVIDENCE", "VERSIONS", "evidence", "evidence_name", "file_hash", "read_evidence", "versions"]
 
 EVIDENCE = "evidence.json"
+VERSIONS = ("version", "python", "libraries")
+"""What a run was done with: of faircrowd, of Python, and of the libraries that compute and draw."""
 
 _SCHEMA = 1
 _KIND = "faircrowd.evidence"
-_LIBRARIES = ("numpy", "scipy", "numba", "pyarrow")
-_TOLERANCE = 1e-9
+_LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "vl-convert-python")
 
 
 def evidence(
@@ -42,7 +43,7 @@ def evidence(
     return {
         "schema": _SCHEMA,
         "kind": _KIND,
-        "version": __version__,
+        **versions(),
         "command": command,
         "options": options,
         "inputs": {
@@ -51,14 +52,29 @@ def evidence(
             if path is not None
         },
         "certificate": certificate,
-        "python": platform.python_version(),
-        "libraries": {name: _version(name) for name in _LIBRARIES},
     }
 
 
+def evidence_name(file: str) -> str:
+    """Return the name of the evidence of a single file, which lies beside it.
+
+    Examples
+    --------
+    >>> evidence_name("new.csv")
+    'new.csv.evidence.json'
+    """
+    return f"{file}.{EVIDENCE}"
+
+
+def versions() -> dict[str, Any]:
+    """Return the versions of faircrowd, Python and libraries: what ``VERSIONS`` names."""
+    found = __version__, platform.python_version(), {name: _version(name) for name in _LIBRARIES}
+    return dict(zip(VERSIONS, found, strict=True))
+
+
 def read_evidence(folder: Path) -> dict[str, Any]:
-    """Read the evidence of a folder."""
-    place = folder / EVIDENCE
+    """Read the evidence of a folder, or that of a single file by its own name."""
+    place = folder if folder.name.endswith(f".{EVIDENCE}") else folder / EVIDENCE
     try:
         found = read_json(place, "evidence")
     except FileError as error:
@@ -77,23 +93,6 @@ def file_hash(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
-
-
-def differences(said: object, found: object, where: str = "") -> list[str]:
-    """List what differs between two JSON values; numbers may differ by 1e-9, and ``seconds`` is not compared."""
-    if isinstance(said, dict) and isinstance(found, dict):
-        names = [name for name in dict.fromkeys([*said, *found]) if name != "seconds"]
-        return [
-            line
-            for name in names
-            for line in differences(said.get(name), found.get(name), f"{where}.{name}" if where else str(name))
-        ]
-    if isinstance(said, list) and isinstance(found, list) and len(said) == len(found):
-        pairs = zip(said, found, strict=True)
-        return [line for i, (a, b) in enumerate(pairs) for line in differences(a, b, f"{where}[{i}]")]
-    if isinstance(said, int | float) and isinstance(found, int | float) and abs(said - found) <= _TOLERANCE:
-        return []
-    return [] if said == found else [f"{where} is {found!r}, not {said!r}"]
 
 
 def _version(name: str) -> str | None:

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.make import FairResult
-from faircrowd.fair.objective import make_gain
-from faircrowd.fair.tasks.left_out import compared_gap
+from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.what_if import Choice, choices
-from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves
+from faircrowd.report.fair_words import percent
 from faircrowd.report.safe_names import shorts
 from faircrowd.report.shown_groups import not_shown, shown_groups
+from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["MAX_CLASSES", "slider", "stops", "threshold_lines"]
 
@@ -20,54 +20,61 @@ MAX_CLASSES = 6
 """How many classes the page shows."""
 
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
-_MAX_STOPS = 60
-_FEW_STOPS = 9
-_MANY_ATOMS = 100_000
-_MANY_RATES = 100
+_MAX_STOPS, _SOME_STOPS, _FEW_STOPS = 60, 20, 9
+_STOPS_TIMES_CELLS = 120
+"""A linear program takes longer the more groups and classes there are."""
+_MANY_TASKS, _MANY_ATOMS = 200_000, 50_000
 
 
 def slider(
-    result: FairResult, frontier: Frontier, groups: list[str], classes: list[str], asked: bool
+    result: FairResult,
+    frontier: Frontier,
+    groups: list[str],
+    classes: list[str],
+    asked: bool,
+    truth: Codes | None = None,
 ) -> dict[str, Any]:
     """Return the stops of the slider and what is shown next to it.
 
     Parameters
     ----------
     frontier : Frontier
-        That of the result, with the real accuracy where the truth is known.
+        That of the result.
     groups, classes : list of str
         Their names.
     asked : bool
         Whether an epsilon was asked for; the slider starts there, or else where nothing changes.
+    truth : ndarray of int32, optional
+        True labels that may score the labels: -1 where they are not known, -2 for none of the classes.
     """
     problem, c = result.problem, result.certificate
-    exact = frontier.exact
-    large = problem.group.size * problem.n_classes > _MANY_ATOMS or problem.n_groups * problem.n_classes > _MANY_RATES
-    most = _FEW_STOPS if large and not exact else _MAX_STOPS
-    wanted = stops(float(frontier.gap[0]), c.epsilon if asked else None, most)
-    gain = result.solved.gain
-    if c.objective in ("accuracy", "f1"):
-        gain = make_gain(c.objective, problem.n_classes, gain.positive)
-    # An epsilon that the labels keep already changes nothing; a linear program might move tied tasks.
-    kept = [] if exact or c.objective != "accuracy" else [epsilon for epsilon in wanted if epsilon >= c.gap_before]
-    solved = choices(problem, gain, wanted[: len(wanted) - len(kept)], result.rule.random_state)
-    found = [*solved[::-1], *(_unchanged(result, epsilon) for epsilon in kept)]
+    wanted = stops(float(frontier.gap[0]), c.epsilon if asked else None, _most_stops(problem))
+    found = choices(result, wanted, truth)
     shown = np.argsort(-np.ptp(found[-1].rates, axis=0), kind="stable")[:MAX_CLASSES]
     shown = np.sort(shown) if len(classes) > 2 else np.array([1])  # the other class is its complement
     members = shown_groups(problem.tally(problem.own).rates)
-    names = shorts([groups[a] for a in members])
-    curves = accuracy_curves(frontier)
+    names, top = shorts([groups[a] for a in members]), float(frontier.gap[0])
     return {
-        "stops": [_stop(at, shown, members, result, curves, names) for at in found],
+        "stops": [_stop(at, shown, members, c.believed_accuracy_before, top, names) for at in found],
         "start": wanted.index(c.epsilon) if asked else len(wanted) - 1,
-        "randomized": not exact,
+        "decision": c.decision,
         "classes": [classes[k] for k in shown],
         "groups": [groups[a] for a in members],
         "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[members]],
         "more_groups": not_shown(len(groups)),
-        "has_real": len(curves) > 1,
+        "has_real": found[0].real_accuracy is not None,
         "has_thresholds": found[0].thresholds is not None,
     }
+
+
+def _most_stops(problem: Problem) -> int:
+    """Return how many epsilons are solved for: as many as take no longer than the rest of the page."""
+    compared = problem.compared()
+    cells = compared.n_groups * problem.n_classes
+    if cells == 4:
+        return _MAX_STOPS if problem.group.size <= _MANY_TASKS else _SOME_STOPS
+    is_large = problem.group.size * problem.n_classes > _MANY_ATOMS
+    return _FEW_STOPS if is_large else max(_STOPS_TIMES_CELLS // cells, _FEW_STOPS)
 
 
 def stops(gap: float, chosen: float | None, most: int = _MAX_STOPS) -> list[float]:
@@ -91,39 +98,32 @@ def threshold_lines(
     return [{"group": name, "threshold": at} for name, at in zip(names, found, strict=False)]
 
 
-def _unchanged(result: FairResult, epsilon: float) -> Choice:
-    problem = result.problem
-    tally = problem.tally(problem.own)
-    thresholds = np.full(problem.n_groups, 0.5) if problem.n_classes == 2 else None
-    moved = tally.tasks.astype(np.float64)
-    return Choice(epsilon, compared_gap(problem, tally.rates), tally.accuracies[0], tally.rates, moved, thresholds)
-
-
 def _stop(
     at: Choice,
     shown: NDArray[np.int64],
     members: NDArray[np.int64],
-    result: FairResult,
-    curves: list[AccuracyCurve],
+    before: float,
+    top: float,
     names: list[str],
 ) -> dict[str, Any]:
-    gap = min(at.epsilon, float(curves[0].gap[0]))
-    changed = at.moved.sum(axis=(1, 2)) - np.einsum("akk->a", at.moved)
-    rows = []
+    """Return the numbers of an epsilon as text; ``top`` is where the frontier ends."""
+    changed, rows = at.changed_in_groups, []
     for a in members:
         cells = [f"{at.rates[a, k]:.1%}" for k in shown]
         if at.thresholds is not None:
             cells.append(_threshold(at.thresholds[a]))
-        rows.append([*cells, f"{changed[a]:,.0f}"])
+        rows.append([*cells, f"{changed[a]:,}"])
+    real = {} if at.real_accuracy is None else {"real": at.real_accuracy}
+    accuracies = [at.believed_accuracy, *real.values()]
     return {
         "epsilon": f"{at.epsilon:.3f}" if round(at.epsilon, 3) == at.epsilon else f"{at.epsilon:.4g}",
         "gap": f"{at.gap:.3f}",
         "believed": f"{at.believed_accuracy:.2%}",
-        "given_up": f"{max(result.certificate.believed_accuracy_before - at.believed_accuracy, 0):.2%}",
-        "changed": f"{at.changed:,.0f}",
+        "given_up": percent(before - at.believed_accuracy),
+        "changed": f"{at.changed:,}",
         "rows": rows,
-        **{curve.name: f"{curve.at(gap):.2%}" for curve in curves[1:]},
-        "point": [{"gap": gap, "accuracy": curve.at(gap)} for curve in curves],
+        **{name: f"{accuracy:.2%}" for name, accuracy in real.items()},
+        "point": [{"gap": min(at.epsilon, top), "accuracy": accuracy} for accuracy in accuracies],
         "thresholds": threshold_lines(at.thresholds, members, names),
     }
 

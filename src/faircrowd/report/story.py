@@ -15,10 +15,11 @@ from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.make import FairResult
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy
 from faircrowd.report.charts import ChartFacts, draw
+from faircrowd.report.fair_words import cost_in_words, gap_in_words, gap_texts, optimum_in_words, percent
 from faircrowd.report.safe_names import short
 from faircrowd.report.shown_groups import MAX_GROUPS, not_shown, shown_groups
 from faircrowd.report.slider import MAX_CLASSES, slider
-from faircrowd.report.summary import Summary, cost_in_words
+from faircrowd.report.summary import Summary
 from faircrowd.report.worker_tables import worker_facts
 from faircrowd.votes import VoteTable
 from faircrowd.votes.group_policy import left_out_lines
@@ -27,6 +28,7 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = ["fair_story", "plain_story"]
 
 _EXAMPLES = 5
+_LONGEST_RULE = 300
 _LONGEST_ALARM = 1000
 _FEWEST_TRUTHS = 50
 """With fewer known labels, confidence is not compared with the share of right labels: it would be mostly chance."""
@@ -93,29 +95,43 @@ def fair_story(
     tally = result.problem.tally(result.solved.labels)
     scored = truth is not None and not summary.accuracy_in_sample
     frontier = result.frontier_against(truth) if scored and truth is not None else result.frontier
-    facts = ChartFacts(votes, posterior, result, tally, frontier, audit, groups, classes, asked, shown)
+    epsilons = slider(result, frontier, groups, classes, asked, truth if scored else None)
+    chosen = epsilons["stops"][epsilons["start"]]["point"]
+    facts = ChartFacts(votes, posterior, result, tally, frontier, audit, groups, classes, asked, shown, chosen)
     return {
         "title": "Fair labels" if asked else "Labels and groups",
         "answer": _answer(summary, result, asked),
         "alarms": _alarms(result) if asked else [],
         "left_out": left_out_lines(summary.left_out, summary.group_tasks or {}, summary.merged_groups),
         "cards": _cards(summary, result, asked),
-        "frontier": slider(result, frontier, groups, classes, asked),
+        "frontier": epsilons,
         "charts": draw(facts),
         "rates_shown": min(len(classes), MAX_CLASSES),
         "n_classes": len(classes),
         "n_groups": len(groups),
         "interval": audit.interval,
         "changes": _changes(result, groups, classes),
+        "rule": _rule(result, asked),
         "estimates": None if calibration is None else _estimates(summary, calibration, estimates),
         "truth": _truth(summary),
         "errors": _errors(summary, result, truth, groups, classes),
         "certificate": result.certificate if asked else None,
+        "optimum": optimum_in_words(result.certificate),
         "promise": None if result.promise is None else str(result.promise),
         "audit": audit,
         "group_names": groups,
         "people": worker_facts(audit.workers),
     }
+
+
+def _rule(result: FairResult, asked: bool) -> dict[str, Any] | None:
+    """Return the rule in words, by group; None where there is none, or where thresholds say it."""
+    if not asked or result.rule.thresholds is not None:
+        return None
+    head, *lines = str(result.rule).splitlines()
+    more = [f"{len(lines) - MAX_GROUPS:,} more groups are in rule.json"] if len(lines) > MAX_GROUPS else []
+    said = [short(line.strip(), _LONGEST_RULE) for line in lines[:MAX_GROUPS]]
+    return {"of": "gain" if "highest gain" in head else "posterior", "lines": [*said, *more]}
 
 
 def _alarms(result: FairResult) -> list[str]:
@@ -140,15 +156,8 @@ def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
             f"(it is {c.gap:.3f}); no label was changed."
         )
     return (
-        f"The gap between groups fell from {c.gap_before:.3f} to {c.gap:.3f} (epsilon {c.epsilon:g}): {c.changed:,} of "
-        f"{c.tasks:,} labels were changed, {cost_in_words(c, summary.real_price, summary.estimated_price)}, and "
-        + (
-            "no "
-            + ("deterministic " if c.decision == "deterministic" else "")
-            + "labels are better under this posterior."
-            if c.optimal or c.optimality_gap <= 1e-12
-            else f"no labels are better by more than {c.optimality_gap:.2g} under this posterior."
-        )
+        f"The gap between groups {gap_in_words(c)}: {c.changed:,} of {c.tasks:,} labels were changed, "
+        f"{cost_in_words(c, summary.real_price, summary.estimated_price)}; {optimum_in_words(c)}."
     )
 
 
@@ -171,12 +180,12 @@ def _cards(summary: Summary, result: FairResult, asked: bool) -> list[dict[str, 
     return [
         *best,
         *([] if cost is None else [_estimate_card("accuracy given up", cost)]),
-        _card("gap before", f"{c.gap_before:.3f}"),
-        _card("gap after", f"{c.gap:.3f}"),
+        _card("gap before", gap_texts(c.gap_before, c.gap)[0]),
+        _card("gap after", gap_texts(c.gap_before, c.gap)[1]),
         *true_gap,
         _card("labels changed", f"{c.changed:,} ({c.changed_share:.1%})"),
         *_accuracy_cards(summary),
-        _card("believed accuracy given up", f"{c.believed_accuracy_before - c.believed_accuracy:.2%}"),
+        _card("believed accuracy given up", percent(c.believed_accuracy_before - c.believed_accuracy)),
         *(
             []
             if price is None

@@ -23,12 +23,13 @@ from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.promise.statement import Promise
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy, share_right, truth_facts, warning
 from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
+from faircrowd.report.fair_words import cost_in_words, excess_in_words, gap_in_words, optimum_in_words
 from faircrowd.report.shown_groups import not_shown, shown_groups
 from faircrowd.votes import VoteTable
 from faircrowd.votes.group_policy import left_out_lines
 from faircrowd.votes.vocabulary import Codes, value_name
 
-__all__ = ["Summary", "cost_in_words", "estimate_facts", "fair_lines", "group_facts", "summarise"]
+__all__ = ["Summary", "estimate_facts", "fair_lines", "group_facts", "summarise"]
 
 _SMALL_GROUP = 30
 _TASKS_PER_PIECE = 1 << 18
@@ -89,6 +90,8 @@ class Summary:
         Whether the votes of a task are independent given its class; None if the method does not assume it.
     certain_changes : CertainChanges or None
         How many of the labels that were changed to be fair were certain; None if none was changed.
+    made_fair : bool or None
+        Whether the labels were made fair to the groups, which takes an epsilon; None without groups.
     options : dict
         What the run was given, to repeat it.
     version : str
@@ -128,6 +131,7 @@ class Summary:
     estimated_truth_gap: AccuracyEstimate | None = None
     independence: Independence | None = None
     certain_changes: CertainChanges | None = None
+    made_fair: bool | None = None
     options: dict[str, Any] = field(default_factory=dict)
     version: str = ""
 
@@ -203,6 +207,8 @@ class Summary:
     def notes(self) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
         said = []
+        if self.made_fair is False:
+            said.append("the labels are not made fair to the groups; epsilon=... bounds the gap between them")
         if self.converged is False:
             said.append("the rounds ran out before the model converged; raise n_iter, or tol")
         if self.ties:
@@ -301,6 +307,7 @@ def summarise(
         **estimate_facts(model, estimates, is_fair=fair is not None),
         independence=independence_of(model),
         certain_changes=None if fair is None else certain_changes(model, posterior, fair),
+        made_fair=fair is not None if "gap" in grouped else None,
         options=options or {},
         version=__version__,
         **grouped,
@@ -329,19 +336,6 @@ def estimate_facts(model: Aggregator, estimates: GoldEstimates | None, *, is_fai
     }
 
 
-def cost_in_words(certificate: Certificate, real_price: float | None, estimated: AccuracyEstimate | None = None) -> str:
-    """Return what fair labels gave up: accuracy as estimated or else believed and, where it is known, real accuracy."""
-    cost = certificate.believed_accuracy_before - certificate.believed_accuracy
-    said = f"at {cost:.2%} of believed accuracy"
-    if estimated is not None:
-        said = f"at an estimated price of {estimated.estimate:.1%} of accuracy"
-        said += f" ({estimated.low:.1%} to {estimated.high:.1%})"
-    if real_price is None:
-        return said
-    rose = f"; real accuracy rose by {-real_price:.2%}"
-    return said + (f" and {real_price:.2%} of real accuracy" if real_price >= 0 else rose)
-
-
 def fair_lines(
     certificate: Certificate, real_price: float | None = None, estimated_price: AccuracyEstimate | None = None
 ) -> list[tuple[str, str]]:
@@ -360,26 +354,17 @@ def fair_lines(
         found = f"the gap was {c.gap_before:.3f}, within epsilon {c.epsilon:g}; no label was changed"
     else:
         found = (
-            f"the gap fell from {c.gap_before:.3f} to {c.gap:.3f} (epsilon {c.epsilon:g}); {c.changed:,} of "
-            f"{c.tasks:,} labels changed ({c.changed_share:.1%}), {cost_in_words(c, real_price, estimated_price)}"
+            f"the gap {gap_in_words(c)}; {c.changed:,} of {c.tasks:,} labels changed ({c.changed_share:.1%}), "
+            f"{cost_in_words(c, real_price, estimated_price)}"
         )
     lines = [("fair", found)]
-    if c.gap > c.epsilon + 1e-12:
-        over = f"epsilon by {c.gap - c.epsilon:.2g}"
-        if c.decision == "randomized":
-            lines.append(("note", f"the labels that were drawn exceed {over}, by chance"))
-        else:
-            lines.append(("note", f"rounding to whole tasks exceeds {over}; strict=True keeps epsilon exactly"))
+    if (excess := excess_in_words(c)) is not None:
+        lines.append(("note", excess))
     if c.promise is not None:
         lines.append(("promise", str(Promise(**c.promise))))
-    kind = "deterministic or randomized" if c.decision == "randomized" else "deterministic"
-    found = (
-        f"no {kind} labels are better under this posterior"
-        if c.optimal
-        else f"no labels within epsilon gain more than {max(c.optimality_gap, 0):.2g} under this posterior"
-    )
     what = c.objective if c.positive is None else f"{c.objective} of {c.positive}"
-    lines.append(("optimum", f"{found} (bound {c.bound:.6f}, believed {what} {c.value:.6f}; {c.solver})"))
+    numbers = f"bound {c.bound:.6f}, believed {what} {c.value:.6f}; {c.solver}"
+    lines.append(("optimum", f"{optimum_in_words(c)} ({numbers})"))
     moved = [f"{row['tasks']:,} in group {row['group']} from {row['before']} to {row['after']}" for row in c.changes]
     if moved:
         rest = sum(row["tasks"] for row in c.changes[_MAX_SHOWN_CHANGES:])

@@ -15,7 +15,7 @@ from faircrowd.storage.mapped_arrays import release
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["groups_table", "label_tables", "labels_table", "workers_table"]
+__all__ = ["groups_table", "label_tables", "labels_table", "value_column", "workers_table"]
 
 _TASKS_PER_PIECE = 1 << 17
 
@@ -39,8 +39,8 @@ def label_tables(
 
     ``why`` returns further columns for a slice of the tasks.
     """
-    classes, tasks = _column(posterior.classes), _column(posterior.tasks)
-    groups = None if votes.groups is None else _column(votes.groups)
+    classes, tasks = value_column(posterior.classes), value_column(posterior.tasks)
+    groups = None if votes.groups is None else value_column(votes.groups)
     names = posterior.classes.names
     for start in range(0, max(len(tasks), 1), piece):
         rows = slice(start, min(start + piece, len(tasks)))
@@ -64,7 +64,7 @@ def workers_table(votes: VoteTable, labels: Codes) -> pa.Table:
     """Return one row per worker: number of votes, and the share of them that agree with the labels."""
     agree, total = agreement(LocalEngine(votes), labels, votes.n_workers)
     share: NDArray[np.float64] = agree / np.maximum(total, 1)
-    return pa.table({"worker": _column(votes.workers), "votes": total, "agreement": share})
+    return pa.table({"worker": value_column(votes.workers), "votes": total, "agreement": share})
 
 
 def groups_table(votes: VoteTable, posterior: Posterior, truth: Codes | None, confidence: float) -> pa.Table:
@@ -96,7 +96,7 @@ def groups_table(votes: VoteTable, posterior: Posterior, truth: Codes | None, co
     return pa.table(columns)
 
 
-def _column(vocabulary: Vocabulary) -> Any:
+def value_column(vocabulary: Vocabulary) -> Any:
     """Return values as an Arrow column; mixed values, bytes, and tuples of several attributes, as text."""
     if vocabulary.is_mixed or _is_bytes(vocabulary.values.type):
         return pa.array(vocabulary.names, type=pa.string())

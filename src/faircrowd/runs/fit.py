@@ -1,5 +1,7 @@
 """From options to a run: read, aggregate, make fair."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from faircrowd.aggregate.base import Aggregator
@@ -19,7 +21,7 @@ from faircrowd.votes.groups import truth_codes
 __all__ = ["fit"]
 
 
-def fit(options: RunOptions, progress: Progress = QUIET) -> Run:
+def fit(options: RunOptions, progress: Progress = QUIET, places: Mapping[str, Path] | None = None) -> Run:
     """Read the votes that the options name, aggregate them, and make the labels fair if the options ask for it.
 
     Parameters
@@ -28,6 +30,8 @@ def fit(options: RunOptions, progress: Progress = QUIET) -> Run:
         Of votes in files; those in memory are for :class:`faircrowd.FairCrowd`.
     progress : Progress
         What to report to while the run is under way.
+    places : mapping, optional
+        Where votes and tasks are now, by role, if not where the options say.
 
     Examples
     --------
@@ -45,13 +49,16 @@ def fit(options: RunOptions, progress: Progress = QUIET) -> Run:
     options.check()
     if options.read.votes is None:
         raise OptionError("A run reads its votes from a file; give votes=...")
-    engine = settle_engine(options.engine, options.read.votes, progress)
+    here = options.at(places or {})
+    engine = settle_engine(options.engine, here.files["votes"], progress)
     clear_leftovers(engine, progress)
     with progress.waiting(f"reading {options.read.votes}"):
-        found = read_inputs(options, engine)
+        found = read_inputs(here, engine, options)
     model, fair = options.model.make(), None
     gold = [] if found.gold is None else [found.gold]
-    checkpoint = _checkpoint(model, found.votes, options, engine)
+    checkpoint = _checkpoint(model, found.votes, here, engine)
+    if engine.resume and checkpoint is not None and not checkpoint.path.exists():
+        progress.tell(f"there is nothing to resume ({checkpoint.path} is not there); starting from the first round")
     with progress.rounds(options.model.method) as on_round:
         more: dict[str, Any] = {"on_round": on_round} if isinstance(model, Iterative | CalibratedCrowd) else {}
         if isinstance(model, Iterative):
@@ -65,7 +72,7 @@ def fit(options: RunOptions, progress: Progress = QUIET) -> Run:
         check_groups(model.votes_.groups)
     # What a model learns from may add to its classes, so the truth is coded by them only now.
     truth = None if found.truth is None else truth_codes(votes_in_memory(model.votes_), found.truth)[0]
-    return Run(options, model, fair, truth, options.learned == options.read.truth, found.notes)
+    return Run(options, model, fair, truth, options.learned == options.read.truth, found.notes, places=here.files)
 
 
 def _checkpoint(model: Aggregator, votes: VoteTable, options: RunOptions, engine: EngineOptions) -> Checkpoint | None:

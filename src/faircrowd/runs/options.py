@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from faircrowd.aggregate.base import Aggregator
     from faircrowd.fair import FairCrowd
 
-__all__ = ["AuditOptions", "EngineOptions", "FairOptions", "ModelOptions", "ReadOptions", "RunOptions"]
+__all__ = [
+    "AuditOptions",
+    "EngineOptions",
+    "FairOptions",
+    "FrontierOptions",
+    "ModelOptions",
+    "ReadOptions",
+    "RunOptions",
+]
 
 ENGINES = ("auto", "memory", "stream", "spark")
 DECISIONS = ("deterministic", "randomized")
@@ -206,6 +214,20 @@ class AuditOptions:
 
 
 @dataclass(frozen=True)
+class FrontierOptions:
+    """What is traded for a smaller gap, as in :func:`faircrowd.make_fair`."""
+
+    objective: str = "accuracy"
+    random_state: int = 0
+    positive: str | None = None
+
+    def check(self) -> None:
+        """Raise if an option is outside its range."""
+        check_choice("objective", self.objective, ("accuracy", "f1"))
+        check_count("random_state", self.random_state)
+
+
+@dataclass(frozen=True)
 class EngineOptions:
     """Where the votes are kept while a run works on them; results do not depend on it.
 
@@ -256,6 +278,8 @@ class RunOptions:
     engine : EngineOptions
     gold_in_memory : bool
         Whether the model learned from known labels that are no column of a file.
+    frontier : FrontierOptions or None
+        For the command ``frontier``.
     """
 
     read: ReadOptions
@@ -264,10 +288,13 @@ class RunOptions:
     audit: AuditOptions | None = None
     engine: EngineOptions = EngineOptions()
     gold_in_memory: bool = False
+    frontier: FrontierOptions | None = None
 
     @property
     def command(self) -> str:
         """The command that does such a run."""
+        if self.frontier is not None:
+            return "frontier"
         return "aggregate" if self.audit is None else "audit"
 
     @property
@@ -289,6 +316,11 @@ class RunOptions:
         found = {"votes": self.read.votes, "tasks": self.read.tasks}
         return {role: path for role, path in found.items() if path is not None}
 
+    def at(self, places: Mapping[str, Path]) -> "RunOptions":
+        """Return the options with other places of the files, by role."""
+        here = {**self.files, **places}
+        return replace(self, read=replace(self.read, votes=here.get("votes"), tasks=here.get("tasks")))
+
     def check(self) -> None:
         """Raise if options are outside their range, or do not fit each other or the method."""
         from faircrowd.aggregate.registry import AGGREGATORS
@@ -306,6 +338,10 @@ class RunOptions:
                 raise OptionError("An audit compares groups; give group=...")
             if self.audit.control is not None and self.read.tasks is None:
                 raise OptionError("control names a column of the tasks table; give tasks=...", parameter="control")
+        if self.frontier is not None:
+            self.frontier.check()
+            if not self.read.group:
+                raise OptionError("The frontier trades accuracy for parity between groups; give group=...")
         self._check_columns()
 
     def _check_columns(self) -> None:
@@ -359,7 +395,9 @@ class RunOptions:
             found |= {"engine": "spark", "master": self.engine.master}
         if self.fair is not None:
             found |= self.fair.to_dict()
-        return found if self.audit is None else found | asdict(self.audit)
+        for part in (self.audit, self.frontier):
+            found |= {} if part is None else asdict(part)
+        return found
 
     @classmethod
     def from_dict(cls, command: str, found: Mapping[str, Any], files: Mapping[str, Path]) -> "RunOptions":
@@ -382,11 +420,15 @@ class RunOptions:
         method = found["method"]
         parameters = {name: _from_plain(value) for name, value in found["parameters"].items()}
         model = ModelOptions(method, parameters, bool(found.get("calibrated")))
+        asked: dict[str, Any]
         if command == "audit":
             return cls(read, model, audit=AuditOptions(*(found[name] for name in AuditOptions.__dataclass_fields__)))
+        if command == "frontier":
+            asked = {name: found[name] for name in FrontierOptions.__dataclass_fields__}
+            return cls(read, model, frontier=FrontierOptions(**asked))
         if "epsilon" not in found:
             return cls(read, model)
-        asked: dict[str, Any] = {name: found[name] for name in FairOptions.__dataclass_fields__ if name in found}
+        asked = {name: found[name] for name in FairOptions.__dataclass_fields__ if name in found}
         return cls(read, model, FairOptions(**asked))
 
 

@@ -68,8 +68,13 @@ def clear_leftovers(engine: EngineOptions, progress: Progress) -> None:
             progress.tell(line)
 
 
-def read_inputs(options: RunOptions, engine: EngineOptions) -> ReadInputs:
+def read_inputs(options: RunOptions, engine: EngineOptions, named: RunOptions | None = None) -> ReadInputs:
     """Read votes, groups, truth and gold from the files of a run.
+
+    Parameters
+    ----------
+    named : RunOptions, optional
+        The options with the files as notes call them, if they were elsewhere.
 
     Raises
     ------
@@ -79,7 +84,7 @@ def read_inputs(options: RunOptions, engine: EngineOptions) -> ReadInputs:
     from faircrowd.engines.engine_choice import check_run
     from faircrowd.votes.facts import read_facts
 
-    read = options.read
+    read, words = options.read, (named or options).read
     table = _read_table(read, engine)
     if engine.name == "stream":
         check_run(table.n_tasks, table.n_classes, table.tasks.values.nbytes, engine.memory_limit)
@@ -88,7 +93,7 @@ def read_inputs(options: RunOptions, engine: EngineOptions) -> ReadInputs:
     for name in (read.truth, options.learned):
         if name and name not in found:
             found[name] = read_facts(read.tasks, name, **read.facts)
-            notes += check_truth(table, found[name], f"column {name!r} of {read.tasks}", str(read.votes))
+            notes += check_truth(table, found[name], f"column {name!r} of {words.tasks}", str(words.votes))
     truth, gold = (found[name] if name else None for name in (read.truth, options.learned))
     return ReadInputs(table, truth, gold, tuple(notes))
 

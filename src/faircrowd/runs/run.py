@@ -51,6 +51,8 @@ class Run:
         What there is to know about the inputs.
     in_memory : mapping of str to dict
         The inputs that did not come from files, by role: their rows, columns and SHA-256.
+    places : mapping of str to Path
+        Where the files are, by role, if not where the options say.
     """
 
     options: RunOptions
@@ -60,6 +62,7 @@ class Run:
     in_sample: bool = False
     notes: tuple[str, ...] = ()
     in_memory: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    places: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def votes(self) -> VoteTable:
@@ -118,9 +121,9 @@ class Run:
         if not self.compares_groups:
             return None
         asked: dict[str, Any] = {} if self.options.audit is None else asdict(self.options.audit)
-        read = self.options.read
-        if asked.get("control") is not None and read.tasks is not None:
-            asked["control"] = control_values(self.votes, read.tasks, asked["control"], **read.facts)
+        read, tasks = self.options.read, self.options.at(self.places).read.tasks
+        if asked.get("control") is not None and tasks is not None:
+            asked["control"] = control_values(self.votes, tasks, asked["control"], **read.facts)
         return audit_crowd(self.votes, self.labels, truth=self.truth, posterior=self.posterior.values, **asked)
 
     @cached_property
@@ -138,7 +141,7 @@ class Run:
         calibration = self.model.calibration_ if isinstance(self.model, CalibratedCrowd) else None
         if self.audit is None:
             return plain_story(self.summary, calibration)
-        result = self._unconstrained() if self.result is None else self.result
+        result = self.unconstrained() if self.result is None else self.result
         asked = self.result is not None
         return fair_story(
             self.summary,
@@ -153,10 +156,14 @@ class Run:
         )
 
     def frontier(self, *, objective: str = "accuracy", positive: str | None = None, random_state: int = 0) -> Frontier:
-        """Return gap, value, changed labels and, where the truth is known, real accuracy for every epsilon."""
-        result = self._unconstrained(objective, random_state, positive)
-        can_score = self.truth is not None and not self.in_sample
-        return result.frontier_against(self.truth) if can_score and self.truth is not None else result.frontier
+        """Return the best that any labels reach for every epsilon; where the truth is known, with real accuracy."""
+        result = self.unconstrained(objective, random_state, positive)
+        return result.frontier if self.scoring_truth is None else result.frontier_against(self.scoring_truth)
+
+    @property
+    def scoring_truth(self) -> Codes | None:
+        """The true labels, if they can score the labels: none that the model learned from."""
+        return None if self.in_sample else self.truth
 
     def estimated_frontier(self, epsilons: Sequence[float], **asked: Any) -> list[AccuracyEstimate] | None:
         """Return the accuracy for each of some epsilons as estimated from known labels; None without calibration.
@@ -172,10 +179,10 @@ class Run:
         how = {"objective": "accuracy", "decision": "deterministic", "random_state": 0, **asked}
         return accuracy_by_epsilon(self.model, epsilons, how)
 
-    def _unconstrained(
+    def unconstrained(
         self, objective: str = "accuracy", random_state: int = 0, positive: str | None = None
     ) -> FairResult:
-        """Return the labels for epsilon 1, which are the aggregator's own, with rule and frontier."""
+        """Return the labels for epsilon 1, with rule and frontier; for accuracy, they are the aggregator's own."""
         tasks = problem_of(self.model)
         return solve_problem(
             tasks,

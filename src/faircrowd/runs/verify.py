@@ -1,31 +1,41 @@
 """``verify``: recompute the evidence of a folder from its inputs, and name what differs."""
 
-import json
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.csv
-
 from faircrowd._types import PathOrText
-from faircrowd.errors import FaircrowdError, FileError, InputError
+from faircrowd.errors import FaircrowdError, FileError, InputError, OptionError
 from faircrowd.fair.certificate import EARLIER_NAMES
-from faircrowd.report import OutputFolder, labels_table
-from faircrowd.report.audit_text import audit_dict
-from faircrowd.report.evidence import differences, file_hash, read_evidence
-from faircrowd.runs.fit import fit
-from faircrowd.runs.options import RunOptions
+from faircrowd.report import OutputFolder
+from faircrowd.report.evidence import EVIDENCE, VERSIONS, file_hash, read_evidence, versions
+from faircrowd.runs.file_differences import ABSENT, Compared, Difference, compare_files
+from faircrowd.runs.folder_checks import check_folder
 from faircrowd.runs.progress import QUIET, Progress
-from faircrowd.runs.run import Run
+from faircrowd.runs.recorded_runs import MEASURED, RecordedCommand, recorded_command
+from faircrowd.runs.write import PAGE
 from faircrowd.storage.untrusted import read_json
 
 __all__ = ["Verification", "verify"]
 
-_ONLY_SCORED = ("truth",)
-"""Inputs that no label depends on."""
+_TRUTH = "truth"
+"""The input that no label depends on: without it, a run is repeated all the same."""
+_CHECKED_ALONE = ("certificate.json", "rule.json")
+_CHECKED_IN_PART = {
+    "labels.csv": "the posterior and the reasons in labels.csv",
+    "summary.json": "summary.json but for what follows from the labels",
+}
+"""What is recomputed of a folder without the inputs of its run."""
+_OF_TRUTH: dict[str, str] = {
+    PAGE: "report.html",
+    "summary.json": "what summary.json says about the truth",
+    "workers.csv": "the audit in workers.csv",
+}
+"""The files that do depend on it."""
+_NOT_OF_TRUTH = {"worker", "votes", "agreement"}
+"""Columns of workers.csv that no truth is needed for."""
 
 
 @dataclass(frozen=True)
@@ -37,28 +47,36 @@ class Verification:
     differences : tuple of str
         What differs; none if the folder is as its evidence says.
     checks : int
-        How many things were compared.
+        How many things were compared: inputs and outputs with their hashes, and each file with the one recomputed.
     version : str
         The version of faircrowd that did the run.
     run : str
         The run in a few words.
+    unverified : tuple of str
+        What could not be recomputed, because inputs of the run were in memory.
+    notes : tuple of str
+        What differs without changing a value: rounding, layout, and versions of libraries.
     """
 
     differences: tuple[str, ...]
     checks: int
     version: str
     run: str
+    unverified: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def verified(self) -> bool:
-        """Whether nothing differs."""
-        return not self.differences
+        """Whether everything was recomputed, and nothing differs."""
+        return not self.differences and not self.unverified
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as plain values, ready for JSON."""
         return {
             "verified": self.verified,
             "differences": list(self.differences),
+            "unverified": list(self.unverified),
+            "notes": list(self.notes),
             "checks": self.checks,
             "version": self.version,
         }
@@ -71,53 +89,64 @@ def verify(
     tasks: PathOrText | None = None,
     progress: Progress = QUIET,
 ) -> Verification:
-    """Compare the files of a run with its evidence, do the run again, and compare the results.
+    """Compare the files of a run with its evidence, do the run again, and compare every file with the new one.
 
     Parameters
     ----------
     folder : path
-        Written by ``faircrowd aggregate``, ``faircrowd audit`` or ``FairCrowd.write``.
+        Written by a command of :data:`faircrowd.runs.recorded_runs.RECORDED`, or by ``FairCrowd.write``.
     votes, tasks : path, optional
         Where the inputs are, if they have moved.
 
     Raises
     ------
     InputError
-        If there is no evidence, or the votes are not there as files.
+        If there is no evidence, or it is damaged.
     """
     folder = Path(folder)
     said = read_evidence(folder)
-    moved = {"votes": votes, "tasks": tasks}
     try:
-        places = _places(folder, said["inputs"], moved)
-        wrong = _changed_inputs(places, said["inputs"])
-        checks = len(places) + len(said["outputs"]) + (0 if wrong else 2)
-        run = f"faircrowd {said['version']}, {said['command']}, method {said['options']['method']}"
-        again = []
-        if not wrong:
-            with progress.waiting("running it again"):
-                again = _again(folder, said, places)
-        wrong += [*_changed_outputs(folder, said["outputs"]), *again]
+        return _verified(folder, said, {"votes": votes, "tasks": tasks}, progress)
     except FaircrowdError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(
             f"The evidence in {folder} is damaged or incomplete ({type(error).__name__}: {error})."
         ) from None
-    return Verification(tuple(wrong), checks, said["version"], run)
+
+
+def _verified(
+    folder: Path, said: dict[str, Any], moved: Mapping[str, PathOrText | None], progress: Progress
+) -> Verification:
+    run = f"faircrowd {said['version']}, {said['command']}"
+    run += f", method {said['options']['method']}" if "method" in said["options"] else ""
+    command = recorded_command(said["command"], folder / EVIDENCE)
+    in_memory = {role: given for role, given in said["inputs"].items() if given.get("in_memory") is True}
+    files = {role: given for role, given in said["inputs"].items() if role not in in_memory}
+    can_repeat = set(in_memory) <= {_TRUTH}
+    places = _places(folder, files, moved) if can_repeat else {}
+    found = Compared(_changed_inputs(places, files))
+    checks = len(places) + len(said["outputs"])
+    unverified: list[str] = []
+    is_same_input = not found.differences
+    found.differences += _changed_outputs(folder, command, said["outputs"])
+    found.differences += _inconsistent(folder, said)
+    if not can_repeat:
+        checks += check_folder(folder, said, found)
+        unverified = _not_repeated(in_memory, said["outputs"])
+    elif is_same_input:
+        with progress.waiting("running it again"), tempfile.TemporaryDirectory() as place:
+            checks += _again(folder, said, command, places, in_memory, Path(place), found)
+        unverified = [] if not in_memory else _truth_was_in_memory(said["outputs"])
+    found.notes += _other_versions(said)
+    lines = dict.fromkeys(map(str, found.differences))
+    return Verification(tuple(lines), checks, said["version"], run, tuple(unverified), tuple(found.notes))
 
 
 def _places(folder: Path, inputs: Mapping[str, Any], moved: Mapping[str, PathOrText | None]) -> dict[str, Path]:
     """Return where each input is: where the caller says, where it was, in the folder of the results or next to it."""
     found = {}
     for role, given in inputs.items():
-        if given.get("in_memory") is True:
-            if role in _ONLY_SCORED:
-                continue
-            raise InputError(
-                f"The {role} of this run were given in memory, so verify cannot repeat it; it needs a run "
-                "whose votes, groups and known labels were given as files."
-            )
         was = Path(given["path"])
         tried = [was, folder / was.name, folder.absolute().parent / was.name]
         place = moved[role] or next((path for path in tried if path.exists()), None)
@@ -127,7 +156,7 @@ def _places(folder: Path, inputs: Mapping[str, Any], moved: Mapping[str, PathOrT
     return found
 
 
-def _changed_inputs(places: Mapping[str, Path], inputs: Mapping[str, Any]) -> list[str]:
+def _changed_inputs(places: Mapping[str, Path], inputs: Mapping[str, Any]) -> list[Difference | str]:
     return [
         f"the {role} {path} are not those of the run: another SHA-256"
         for role, path in places.items()
@@ -135,69 +164,103 @@ def _changed_inputs(places: Mapping[str, Path], inputs: Mapping[str, Any]) -> li
     ]
 
 
-def _changed_outputs(folder: Path, outputs: Mapping[str, str]) -> list[str]:
-    wrong = []
+def _changed_outputs(folder: Path, command: RecordedCommand, outputs: Mapping[str, str]) -> list[Difference | str]:
+    """Compare the files with their hashes, and find those of another run."""
+    wrong: list[Difference | str] = []
     for name, expected in outputs.items():
         if not (folder / name).exists():
             wrong.append(f"{name} is missing")
         elif file_hash(folder / name) != expected:
             wrong.append(f"{name} was changed since the run: another SHA-256")
-    return wrong
+    strange = [name for name in (*command.files, *command.replaced) if name not in outputs and name != EVIDENCE]
+    return wrong + [f"{name} is not a file of this run" for name in strange if (folder / name).exists()]
 
 
-def _again(folder: Path, said: Mapping[str, Any], places: Mapping[str, Path]) -> list[str]:
-    """Do the run again with the same options; name what differs from the evidence."""
-    run = fit(RunOptions.from_dict(said["command"], said["options"], places))
-    if run.options.audit is not None:
-        assert run.audit is not None  # noqa: S101 - fit has checked the groups
-        return _compare_json(folder / "audit.json", audit_dict(run.audit))
-    certificate = None if run.certificate is None else json.loads(json.dumps(run.certificate.to_dict()))
-    wrong = [
-        f"the certificate in the evidence: {line}" for line in differences(_renamed(said["certificate"]), certificate)
+def _inconsistent(folder: Path, said: Mapping[str, Any]) -> list[Difference | str]:
+    """Compare what cannot be recomputed where it is written twice."""
+    wrong: list[Difference | str] = []
+    if said["certificate"] is not None:
+        seconds = said["certificate"].get("seconds", ABSENT)
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or seconds < 0:
+            wrong.append(Difference(EVIDENCE, "certificate.seconds", seconds, 0.0, "at least"))
+        wrong += _same_field(folder / "certificate.json", "seconds", seconds)
+    return wrong + _same_field(folder / "summary.json", "version", said["version"])
+
+
+def _same_field(path: Path, name: str, expected: object) -> list[Difference]:
+    try:
+        value = read_json(path, "result").get(name, ABSENT)
+    except (InputError, AttributeError):
+        return []  # missing, or found to be damaged when it is compared
+    return [] if value == expected else [Difference(path.name, name, value, expected, f"in {EVIDENCE}")]
+
+
+def _again(
+    folder: Path,
+    said: Mapping[str, Any],
+    command: RecordedCommand,
+    places: Mapping[str, Path],
+    in_memory: Mapping[str, Any],
+    scratch: Path,
+    found: Compared,
+) -> int:
+    """Do the run again, and compare its files with those in the folder; return how many were compared."""
+    with OutputFolder(scratch) as new:
+        try:
+            command.again(said, places, in_memory, new)
+        except OptionError as error:
+            raise InputError(f"The options in {folder / EVIDENCE} are not those of a run: {error}") from None
+        names = new.names
+        absent = [name for name in said["outputs"] if name not in names]
+        found.differences += [f"{name} is not a file that such a run writes" for name in absent]
+        for name in names:
+            if name != EVIDENCE and name not in said["outputs"]:
+                found.differences.append(f"{name} is not listed among the outputs in {EVIDENCE}")
+            if not (folder / name).exists() or (name == PAGE and in_memory):
+                continue  # a missing file is reported already
+            compared = compare_files(
+                folder / name,
+                new.waiting(name),
+                MEASURED.get(name, ()),
+                EARLIER_NAMES if name in ("certificate.json", EVIDENCE) else None,
+                _is_of_truth if in_memory else None,
+            )
+            found.notes += compared.notes
+            found.differences += compared.differences
+    return len(names)
+
+
+def _is_of_truth(line: Difference) -> bool:
+    """Return whether a field depends on true labels."""
+    if line.file == "summary.json":
+        return line.place.startswith(("truth", "accuracy"))
+    return line.file == "workers.csv" and not any(line.place.endswith(f"column {name}") for name in _NOT_OF_TRUTH)
+
+
+def _truth_was_in_memory(outputs: Mapping[str, str]) -> list[str]:
+    parts = [words for name, words in _OF_TRUTH.items() if name in outputs]
+    return [f"{part}: the truth of this run was given in memory" for part in parts]
+
+
+def _not_repeated(in_memory: Mapping[str, Any], outputs: Mapping[str, str]) -> list[str]:
+    given = [role.replace("_", " ") for role in in_memory]
+    parts = [_CHECKED_IN_PART.get(name, name) for name in outputs if name not in _CHECKED_ALONE]
+    return [
+        f"{_listed(given)} of this run {'were' if len(given) > 1 else 'was'} given in memory, so it cannot be done "
+        f"again; compared with their hashes alone: {_listed(parts)}"
     ]
-    wrong += [] if certificate is None else _compare_json(folder / "certificate.json", certificate)
-    return wrong + _compare_labels(folder / "labels.csv", run)
 
 
-def _renamed(said: object) -> object:
-    """Return a certificate of an earlier version with today's names; anything else as it is."""
-    return {EARLIER_NAMES.get(name, name): value for name, value in said.items()} if isinstance(said, dict) else said
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _compare_json(path: Path, found: object) -> list[str]:
-    try:
-        said = read_json(path, "result")
-    except InputError:
-        return [f"{path.name} cannot be read"] if path.exists() else []  # a missing file is reported already
-    return [f"{path.name}: {line}" for line in differences(_renamed(said), found)]
-
-
-def _compare_labels(path: Path, run: Run) -> list[str]:
-    """Compare the labels as text: the new ones are written and read the same way as those in the file."""
-    if not path.exists():  # reported already
-        return []
-    with tempfile.TemporaryDirectory() as place:
-        with OutputFolder(place) as again:
-            again.write_csv(path.name, labels_table(run.votes, run.posterior, run.labels))
-        expected = _rows(Path(place) / path.name)
-    found = _rows(path)
-    if found is None or expected is None:
-        return [f"{path.name} cannot be read"]
-    if len(found) != len(expected):
-        return [f"{path.name} has {len(found):,} tasks, recomputed there are {len(expected):,}"]
-    wrong = sum(a != b for a, b in zip(found, expected, strict=True))
-    return [f"{wrong:,} labels in {path.name} are not those recomputed"] if wrong else []
-
-
-def _rows(path: Path) -> list[tuple[str, str]] | None:
-    """Return task and label of each row as text, or None if the file does not have them."""
-    convert = pa.csv.ConvertOptions(
-        column_types={"task": pa.string(), "label": pa.string()}, include_columns=["task", "label"]
-    )
-    try:
-        table = pa.csv.read_csv(
-            path, parse_options=pa.csv.ParseOptions(newlines_in_values=True), convert_options=convert
-        )
-    except (pa.ArrowException, OSError, KeyError):
-        return None
-    return list(zip(*(table[name].to_pylist() for name in ("task", "label")), strict=True))
+def _other_versions(said: Mapping[str, Any]) -> list[str]:
+    """Return the versions of the run that are not those of today."""
+    now, was = versions(), {name: said[name] for name in VERSIONS}
+    pairs = {"faircrowd": (was["version"], now["version"]), "Python": (was["python"], now["python"])}
+    pairs |= {name: (was["libraries"].get(name), value) for name, value in now["libraries"].items()}
+    other = [f"{name} {before} (now {after})" for name, (before, after) in pairs.items() if before != after]
+    strange = set(was["libraries"]) - set(now["libraries"])
+    other += [f"{name} {was['libraries'][name]}" for name in sorted(strange)]
+    return [f"the run says that it was done with other versions: {', '.join(other)}"] if other else []

@@ -1,7 +1,7 @@
 """The files of a run: written together, or not at all."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from faircrowd.errors import InputError, OptionError
 from faircrowd.report import OutputFolder, groups_table, label_tables, workers_table
 from faircrowd.report.audit_text import audit_dict
 from faircrowd.report.charts import images
-from faircrowd.report.evidence import EVIDENCE, evidence
+from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence
 from faircrowd.report.page import render_page
 from faircrowd.report.reasons import Reasons
 from faircrowd.report.worker_tables import audited_workers
@@ -34,6 +34,7 @@ __all__ = [
     "earlier_files",
     "fill",
     "prepare",
+    "write_evidence",
     "write_page",
     "write_run",
 ]
@@ -109,31 +110,36 @@ def prepare(run: "Run", *, report: bool = True, progress: Progress = QUIET) -> N
 
 
 def fill(
-    run: "Run", folder: OutputFolder, *, report: bool = True, places: Mapping[str, Path] | None = None
+    run: "Run", folder: OutputFolder, *, report: bool = True, recorded: Mapping[str, Any] | None = None
 ) -> tuple[str, ...]:
     """Write the files of a run into an open folder; return what could not be written.
 
     Parameters
     ----------
-    places : mapping, optional
-        Where votes and tasks are now, if not yet where the options say.
+    recorded : mapping, optional
+        The evidence of the run that this one repeats: its versions are written instead of today's.
     """
     write = _aggregate_files if run.options.audit is None else _audit_files
     folder.forget(*(RUN_FILES if run.options.audit is None else AUDIT_FILES))
     notes = write(run, folder)
-    proof = evidence_of(run, places)
     if report:
-        folder.write_text(PAGE, page_of(run, proof))
-    files = RUN_FILES if run.options.audit is None else AUDIT_FILES
-    hashes = {name: value for name, value in folder.hashes().items() if name in files}
-    folder.write_json(EVIDENCE, {**proof, "outputs": hashes})
+        folder.write_text(PAGE, page_of(run, evidence_of(run, recorded)))
+    write_evidence(run, folder, RUN_FILES if run.options.audit is None else AUDIT_FILES, recorded)
     return notes
+
+
+def write_evidence(
+    run: "Run", folder: OutputFolder, files: Collection[str], recorded: Mapping[str, Any] | None = None
+) -> None:
+    """Write the evidence of a run, with the hashes of those of its files that are in an open folder."""
+    hashes = {name: value for name, value in folder.hashes().items() if name in files}
+    folder.write_json(EVIDENCE, {**evidence_of(run, recorded), "outputs": hashes})
 
 
 def _aggregate_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
     result = run.result
     folder.forget(SPARK_LABELS)
-    why = None if result is None else Reasons(result).columns
+    why = None if result is None else Reasons.of(result).columns
     labels = None if result is None else run.labels
     folder.write_csv("labels.csv", label_tables(run.votes, run.posterior, labels, why))
     people = workers_table(run.votes, run.labels)
@@ -160,15 +166,15 @@ def _audit_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
     return ()
 
 
-def evidence_of(run: "Run", places: Mapping[str, Path] | None = None) -> dict[str, Any]:
-    """Return the evidence of a run but for the hashes of its outputs."""
+def evidence_of(run: "Run", recorded: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the evidence of a run but for the hashes of its outputs; with the versions of one that it repeats."""
     options = run.options
     certificate = None if run.certificate is None else run.certificate.to_dict()
-    proof = evidence(options.command, options.to_dict(), places or options.files, certificate)
+    proof = evidence(options.command, options.to_dict(), options.at(run.places).files, certificate)
     for role, given in proof["inputs"].items():
         given["path"] = str(options.files[role])
     proof["inputs"] |= run.in_memory
-    return proof
+    return proof if recorded is None else {**proof, **{name: recorded[name] for name in VERSIONS}}
 
 
 def page_of(run: "Run", proof: Mapping[str, Any]) -> str:

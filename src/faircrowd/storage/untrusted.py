@@ -57,7 +57,7 @@ def read_json(path: Path, what: str, *, infinite: bool = False) -> Any:
 
 
 def parse_json(text: str, refusal: str, *, infinite: bool = False) -> Any:
-    """Return the value of a JSON text; NaN, lists nested too deeply and, unless allowed, infinite numbers are refused.
+    """Return the value of a JSON text; NaN, repeated names, deep nesting and, unless allowed, infinity are refused.
 
     Examples
     --------
@@ -72,8 +72,16 @@ def parse_json(text: str, refusal: str, *, infinite: bool = False) -> Any:
             raise InputError(f"{refusal}: {written[:40]} is not a number that it may hold.")
         return value
 
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"{refusal}: it has {twice[:40]!r} twice.")
+        return made
+
     try:
-        found = json.loads(text, parse_constant=number, parse_float=number)
+        found = json.loads(text, parse_constant=number, parse_float=number, object_pairs_hook=once)
     except InputError:
         raise
     except ValueError:
@@ -112,9 +120,10 @@ def read_arrays(path: Path, what: str, shapes: Mapping[str, tuple[int, ...] | No
         raise
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except FAULTS as error:
-        why = f"{type(error).__name__}: {str(error)[:200]}"
-        raise InputError(f"{path} holds no {what} of faircrowd ({why}).") from None
+    except FAULTS:
+        raise InputError(
+            f"{path} holds no {what} of faircrowd: it is not an .npz file with the arrays of one; was it edited or cut?"
+        ) from None
 
 
 def _array(packed: zipfile.ZipFile, name: str, shape: tuple[int, ...] | None) -> NDArray[Any]:

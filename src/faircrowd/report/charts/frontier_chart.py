@@ -1,6 +1,6 @@
 """What a smaller gap costs: believed accuracy, and real accuracy where it is known, against the gap allowed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from faircrowd.fair.frontier import Frontier
@@ -15,15 +15,18 @@ _CURVES = (COLOURS[0], COLOURS[2], COLOURS[4])
 
 
 def frontier_chart(
-    frontier: Frontier, *, chosen: float | None = None, curves: Sequence[AccuracyCurve] | None = None
+    frontier: Frontier,
+    *,
+    chosen: Sequence[Mapping[str, float]] = (),
+    curves: Sequence[AccuracyCurve] | None = None,
 ) -> dict[str, Any]:
-    """Return a chart of the frontier: accuracy against the gap allowed, and the chosen point.
+    """Return a chart of the frontier: accuracy against the gap allowed, and the chosen labels.
 
     Parameters
     ----------
     frontier : Frontier
-    chosen : float, optional
-        An epsilon, which a dot on the first curve marks.
+    chosen : sequence of mapping
+        Labels that dots mark: ``gap``, the gap allowed, and ``accuracy``.
     curves : sequence of AccuracyCurve, optional
         By default the believed accuracy and, where the truth is known, the real accuracy.
     """
@@ -66,11 +69,10 @@ def frontier_chart(
         {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {**place, "color": colour}},
         {"mark": point, "encoding": encoding},
     ]
-    if chosen is not None:
-        gap = min(chosen, float(frontier.gap[0]))
+    if chosen:
         layers.append(
             {
-                "data": {"name": "chosen", "values": [{"gap": gap, "accuracy": curve.at(gap)} for curve in curves]},
+                "data": {"name": "chosen", "values": [dict(point) for point in chosen]},
                 "mark": {"type": "point", "filled": True, "size": 180, "color": COLOURS[1], "opacity": 1},
                 "encoding": place,
             }
@@ -86,13 +88,16 @@ def _columns(curve: AccuracyCurve, frontier: Frontier) -> tuple[list[Any], tuple
 
 
 def _make(facts: ChartFacts) -> Specification:
-    return frontier_chart(facts.frontier, chosen=min(facts.result.certificate.epsilon, 1.0))
+    return frontier_chart(facts.frontier, chosen=facts.chosen)
 
 
 def _caption(facts: ChartFacts) -> str:
     real = ", and their real accuracy" if facts.frontier.real_accuracy is not None else ""
     dots = "the dots mark" if real else "the dot marks"
-    return f"Believed accuracy of the best labels for every gap allowed{real}; {dots} the epsilon of the slider."
+    return (
+        f"The best believed accuracy that labels drawn at random reach on average, for every gap allowed{real}; "
+        f"{dots} the labels of the slider's epsilon."
+    )
 
 
 FRONTIER = PageChart("frontier", "frontier", _make, _caption)

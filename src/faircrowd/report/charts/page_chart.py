@@ -1,6 +1,6 @@
 """What a chart of the page is: its place, how it is made from the results of a run, and what it shows in words."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -46,6 +46,8 @@ class ChartFacts:
     reliability : mapping of str to Reliability
         Confidence and share of right labels of the aggregator's own labels: one entry where the truth is known, or one
         before and one after calibration. Empty if neither is known.
+    chosen : sequence of mapping
+        The labels that the slider starts at: the gap allowed, and the accuracy, believed and where it is known real.
     """
 
     votes: VoteTable
@@ -58,6 +60,7 @@ class ChartFacts:
     classes: list[str]
     asked: bool
     reliability: Mapping[str, Reliability] = field(default_factory=dict)
+    chosen: Sequence[Mapping[str, float]] = ()
 
     @cached_property
     def members(self) -> NDArray[np.int64]:
