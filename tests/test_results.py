@@ -17,7 +17,7 @@ MODULES = sorted(
 )
 COMPARED = {
     *("BayesDivergence", "Certificate", "DemographicParity", "GapInterval", "GoldEstimates", "GoldPlan"),
-    *("Independence", "MajorityBound", "Margin", "PlannedInterval", "Verdict"),
+    *("Independence", "MajorityBound", "Margin", "PlannedInterval", "Promise", "Verdict"),
 }
 """Values without arrays. Arrays cannot be compared by ==, so results with arrays are equal only to themselves."""
 

@@ -125,7 +125,9 @@ def check_number(name: str, value: object, *, low: float = -math.inf, high: floa
             span = f"a number of at least {low:g}"
         else:
             span = f"a number from {low:g} to {high:g}"
-        raise OptionError(f"{name} must be {span}; got {few([value])}.", parameter=name)
+        percent = low >= 0 and high == 1 and 1 < number <= 100
+        meant = f" Did you mean {number / 100:g}?" if percent else ""
+        raise OptionError(f"{name} must be {span}; got {few([value])}.{meant}", parameter=name)
     return number
 
 

@@ -22,9 +22,10 @@ def test_warns_when_the_rounds_run_out() -> None:
 
 
 def test_a_fall_by_rounding_ends_the_rounds_at_the_best() -> None:
-    values = iter([1.0, 2.0, 2.0 - 1e-15])
-    run = iterate(lambda x: (next(values), x + 1), 0, n_iter=9, tol=-1.0, n_votes=1)
-    assert (run.converged, run.history, run.used, run.updated) == (True, [1.0, 2.0], 1, 2)
+    for tol, converged in ((0.0, True), (-1.0, False)):  # a negative tolerance is never met
+        values = iter([1.0, 2.0, 2.0 - 1e-15])
+        run = iterate(lambda x, values=values: (next(values), x + 1), 0, n_iter=9, tol=tol, n_votes=1)
+        assert (run.converged, run.history, run.used, run.updated) == (converged, [1.0, 2.0], 1, 2)
 
 
 @pytest.mark.parametrize(("fall", "tol", "settled"), [(1e-12, 0.0, True), (1e-3, 0.01, True), (1e-3, 1e-6, False)])

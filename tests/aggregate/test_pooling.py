@@ -52,6 +52,24 @@ def sampled_counts(seed: int, n_workers: int, n_groups: int, n_classes: int, str
     return 0.9 * counts + 0.1 * counts.mean(axis=3, keepdims=True)  # as from shares of votes: not whole numbers
 
 
+def counts_after_rounds(votes: pd.DataFrame, n_rounds: int) -> Any:
+    """Counts by worker, label and true class after rounds without pooling, from the shares of votes; plain loops."""
+    n_workers, n_classes = votes["worker"].max() + 1, votes["label"].max() + 1
+    posterior = fc.MajorityVote().fit(votes).probas_.to_numpy()
+
+    def counted() -> Any:
+        counts = np.zeros((n_workers, n_classes, n_classes))
+        for task, worker, label in zip(votes["task"], votes["worker"], votes["label"], strict=True):
+            counts[worker, label] += posterior[task]
+        return counts
+
+    for _ in range(n_rounds):
+        errors = counted() / counted().sum(axis=1, keepdims=True)
+        priors = np.tile(posterior.mean(axis=0), (len(posterior), 1))
+        posterior, _ = expect(votes, errors, priors, votes["worker"].to_numpy())
+    return counted()
+
+
 def test_pseudo_counts_by_hand() -> None:
     # The crowd gives label 0 to class 0 with 2/3, and to class 1 with (1/3 + 1/3) / 3.
     found = start(pooling=3).loc["c"].to_numpy()
@@ -76,10 +94,11 @@ def test_pseudo_counts_of_right_and_wrong_by_hand() -> None:
     np.testing.assert_allclose(skills["a"], (5 / 3 + 3 * 11 / 15) / (2 + 3), atol=1e-4)
 
 
-@pytest.mark.parametrize(("seed", "n_classes", "strength"), [(0, 2, 3.0), (1, 2, 40.0), (2, 3, 10.0), (3, 4, 1.0)])
+@pytest.mark.parametrize(("seed", "n_classes", "strength"), [(0, 2, 3.0), (1, 2, 15.0), (2, 3, 10.0), (3, 4, 1.0)])
 def test_learned_counts_have_the_highest_likelihood(seed: int, n_classes: int, strength: float) -> None:
     counts = sampled_counts(seed, 30, 1, n_classes, strength)
     found = np.asarray(prior_counts(counts, "learned"))[0, 0]
+    assert (found.sum(axis=0) < 4 * counts.sum() / 30 / n_classes).all()  # below what the crowd may count at most
     for k in range(n_classes):
         rows = counts[:, 0, :, k]
 
@@ -117,6 +136,44 @@ def test_workers_who_agree_are_pooled_more_than_workers_who_differ() -> None:
         for strength in (200.0, 2.0)
     )
     assert alike > 10 * different
+
+
+@pytest.mark.parametrize("n_votes", [0.5, 1, 6, 40])
+def test_the_crowd_counts_at_most_four_times_the_votes_of_a_worker(n_votes: float) -> None:
+    """All workers vote alike, so the likeliest prior is endless; their own votes count all the same."""
+    counts = np.tile(n_votes * np.array([[0.7, 0.2], [0.3, 0.8]]), (25, 1, 1, 1))
+    found = np.asarray(prior_counts(counts, "learned"))[0, 0]
+    np.testing.assert_allclose(found.sum(axis=0), 4 * max(n_votes, 1), rtol=1e-3)
+    np.testing.assert_allclose(found / found.sum(axis=0), [[0.7, 0.2], [0.3, 0.8]], atol=0.01)
+
+
+def test_a_rare_class_is_pooled_as_much_as_others() -> None:
+    """What the crowd counts at most depends on all votes of workers, not on the few for one class."""
+    counts = np.tile(np.array([[27.0, 0.03], [3.0, 0.27]]), (25, 1, 1, 1))
+    found = np.asarray(prior_counts(counts, "learned"))[0, 0]
+    np.testing.assert_allclose(found.sum(axis=0), 4 * 30.3 / 2, rtol=1e-3)
+
+
+@pytest.mark.parametrize("kind", POOLED)
+def test_the_prior_is_learned_after_three_rounds_without_it(kind: Any) -> None:
+    crowd = simulated(3, n_tasks=150, n_workers=20, seed=3)
+    counts = counts_after_rounds(crowd.votes, 3)[:, None]
+    model = kind(pooling="learned", n_iter=1, tol=-1).fit(crowd.votes)
+    if kind is fc.DawidSkene:
+        np.testing.assert_allclose(model._pseudo, np.asarray(prior_counts(counts, "learned")), rtol=1e-6)
+    assert model.n_iter_ == len(model.loss_history_) == 1
+
+
+def test_pooling_costs_little_where_workers_have_many_votes() -> None:
+    """The paper's synthetic crowd: 100 votes for each worker, which are independent."""
+    crowd = fc.simulate_crowd(random_state=0)
+    plain, pooled = (
+        fc.DawidSkene(by_group=True, pooling=pooling).fit_predict(
+            crowd.votes, sensitive_features=crowd.sensitive_features
+        )
+        for pooling in (None, "learned")
+    )
+    assert (pooled == crowd.truth).mean() > (plain == crowd.truth).mean() - 0.005
 
 
 def test_votes_that_say_nothing_about_the_strength() -> None:
@@ -176,10 +233,7 @@ def test_the_objective_is_the_likelihood_plus_the_log_prior() -> None:
     model = fc.DawidSkene(n_iter=4, tol=-1, pooling=7, smoothing=0).fit(votes)
     before = fc.DawidSkene(n_iter=3, tol=-1, pooling=7, smoothing=0).fit(votes)  # its estimates are used in round 4
     errors = before.errors_.to_numpy().reshape(6, 2, 2)
-    counts = np.zeros((2, 2))
-    shares = fc.MajorityVote().fit(votes).probas_.to_numpy()
-    for task, label in zip(votes["task"], votes["label"], strict=True):
-        counts[label] += shares[task]
+    counts = counts_after_rounds(votes, 3).sum(axis=0)
     pseudo = 7 * (counts + 1e-4) / (counts + 1e-4).sum(axis=0)
     priors = np.tile(before.priors_.to_numpy(), (40, 1))
     posterior, log_likelihood = expect(votes, errors, priors, votes["worker"].to_numpy())

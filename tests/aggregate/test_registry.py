@@ -106,7 +106,10 @@ def test_a_registered_aggregator_is_a_method_of_the_command_line(
         ("--by-group", "--by-group is for --method dawid-skene and one-coin"),
         ("--n-iter=3", "--method dictator has no option --n-iter"),
         ("--gold=truth", "--method dictator does not learn from known labels"),
-        ("--engine=spark", "is not known; use one of 'majority', 'wawa', 'dawid-skene', 'one-coin', 'bayes'"),
+        (
+            "--engine=spark",
+            "is not known; use one of 'majority', 'wawa', 'zero-based', 'dawid-skene', 'one-coin'",
+        ),
     ):
         code, _, err = faircrowd(*common, option)
         assert code == 2

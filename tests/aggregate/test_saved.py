@@ -2,7 +2,9 @@
 
 import datetime
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -104,3 +106,25 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "model.npz", errors=np.array([{}], dtype=object))
     with pytest.raises(InputError, match="no model of faircrowd"):
         fc.load_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "something"}, "its kind is not 'faircrowd.model'"),
+        ({"workers": None, "arrays": None}, "'workers', 'arrays' is missing"),
+        ({"model": "NoSuchModel"}, "it was edited, or the two files are of different runs"),
+        ({"parameters": [1, 2]}, "it was edited, or the two files are of different runs"),
+        ({"classes": 7}, "it was edited, or the two files are of different runs"),
+        ({"arrays": {"nothing": [2]}}, "it is not an .npz file with the arrays of one"),
+    ],
+)
+def test_an_edited_model_is_refused_in_plain_words(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    fc.save_model(fc.DawidSkene().fit(CROWD.votes), tmp_path)
+    described = json.loads((tmp_path / "model.json").read_text())
+    kept = {name: value for name, value in (described | change).items() if value is not None or name == "groups"}
+    (tmp_path / "model.json").write_text(json.dumps(kept))
+    with pytest.raises(InputError) as caught:
+        fc.load_model(tmp_path)
+    assert message in str(caught.value)
+    assert re.search(r"[a-z](Error|File)\b|object|NoneType|subscript", str(caught.value)) is None

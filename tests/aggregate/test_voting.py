@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from crowds import CASES, simulated
-from faircrowd import BayesVote, DawidSkene, GoldMajorityVote, MajorityVote, Wawa, ZeroBasedSkill
+from faircrowd import BayesVote, DawidSkene, GoldMajorityVote, MajorityVote, Wawa, ZeroBasedSkill, simulate_crowd
 from faircrowd.errors import InputError, OptionError
 
 VOTES = pd.DataFrame(
@@ -98,6 +98,22 @@ def test_zero_based_skill_moves_half_way_with_half_the_rate() -> None:
     np.testing.assert_allclose(model.skills_, [0.75, 0.5, 0.5])
     model = ZeroBasedSkill(n_iter=2, lr_init=1.0, lr_steps_to_reduce=2, lr_reduce_factor=0.5, eps=0.0).fit(VOTES)
     np.testing.assert_allclose(model.skills_, [1.0, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("ties", ["first", "last"])
+@pytest.mark.parametrize("settings", [{}, {"lr_init": 0.3, "lr_steps_to_reduce": 3}, {"n_iter": 7}, {"eps": 0.0}])
+def test_zero_based_skill_ends_where_all_rounds_end(settings: dict[str, float], ties: str) -> None:
+    """Rounds stop once weights do not move; a loop that runs all of them finds the same weights, to the bit."""
+    crowd = simulate_crowd(120, 15, 4, skill_ranges=((0.3, 0.9), (0.4, 0.8)), random_state=3)
+    votes = crowd.votes
+    model = ZeroBasedSkill(ties=ties, **settings).fit(votes)
+    weights, rate = np.full(15, 0.5 + settings.get("eps", 1e-5)), settings.get("lr_init", 1.0)
+    for number in range(1, int(settings.get("n_iter", 100)) + 1):
+        rate *= 0.5 if number % settings.get("lr_steps_to_reduce", 20) == 0 else 1.0
+        labels = MajorityVote(ties=ties).fit_predict(votes, pd.Series(weights))
+        right = votes["label"].to_numpy() == labels[votes["task"]].to_numpy()
+        weights = weights + rate * (pd.Series(right).groupby(votes["worker"].to_numpy()).mean().to_numpy() - weights)
+    np.testing.assert_array_equal(model.skills_.to_numpy(), weights)
 
 
 def test_gold_majority_weighs_by_accuracy_and_average() -> None:

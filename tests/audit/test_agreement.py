@@ -105,3 +105,9 @@ def test_agreement_by_hand() -> None:
     alone = krippendorff_alpha(fc.read_votes(frame))
     assert alone.alpha == found.alpha
     assert (alone.by_group.size, alone.groups, alone.tasks.tolist(), alone.votes.tolist()) == (0, None, [3], [9])
+
+
+def test_no_votes_have_no_agreement() -> None:
+    found = krippendorff_alpha(fc.read_votes(published()[:0]))
+    assert math.isnan(found.alpha)
+    assert (found.tasks.tolist(), found.votes.tolist(), found.single, found.by_group.size) == ([0], [0], 0, 0)

@@ -99,7 +99,7 @@ def test_the_gap_is_that_of_majority_labels(ties: str) -> None:
     assert 0 <= found.low <= found.gap <= found.high <= 1
 
 
-@pytest.mark.parametrize(("n_tasks", "n_workers", "each"), [(300, 15, 5), (300, 12, 1)])
+@pytest.mark.parametrize(("n_tasks", "n_workers", "each"), [(300, 15, 5), (300, 12, 1), (600, 5, 1)])
 def test_coverage_where_workers_lean(n_tasks: int, n_workers: int, each: int) -> None:
     """Intervals over tasks alone often miss the gap of such crowds; intervals over workers and tasks do not."""
     rng = np.random.default_rng(3)
@@ -122,6 +122,22 @@ def test_coverage_where_workers_lean(n_tasks: int, n_workers: int, each: int) ->
         tasks_only.append(closed.low <= gap <= closed.high)
     assert np.mean(both) > 0.92
     assert np.mean(tasks_only) < 0.9
+
+
+def test_few_workers_widen_their_part_by_students_quantile() -> None:
+    from scipy.stats import norm, t
+
+    for given, w in (([7] * 5, 5.0), ([1, 1, 2], 16 / 6), ([100, 1], 2.0)):
+        ratio = t.ppf(0.95, w - 1) / norm.ppf(0.95)
+        assert bootstrap._few_workers(np.array(given), 0.0, 0.9) == pytest.approx(ratio)
+        assert bootstrap._few_workers(np.array(given), 1.0, 0.9) == pytest.approx(ratio * np.sqrt((w + 1) / (w - 1)))
+    counts, rng = np.array([[50.0, 50.0], [80.0, 20.0]]), np.random.default_rng(0)
+    masses = rng.dirichlet([10, 10], (3000, 2))
+    plain, wide = (_interval(counts, masses, 0.95, np.random.default_rng(1), "", widen) for widen in (1.0, 2.0))
+    ends = [found.high - found.gap for found in (plain, wide)]
+    # Beta(10, 10) has a standard deviation of .109; drawing 100 tasks adds about .05.
+    for end, factor in zip(ends, (1, 2), strict=True):
+        assert end == pytest.approx(1.96 * np.sqrt(2 * ((factor * 0.109) ** 2 + 0.05**2)), rel=0.1)
 
 
 def test_a_lone_worker_still_counts() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 import faircrowd as fc
 from audit.workers.crowds import ROWS, read_small
+from faircrowd.audit import crowd_audit as module
 from faircrowd.audit.crowd_audit import audit_by_truth, audit_crowd
 from faircrowd.errors import InputError
 
@@ -35,3 +36,47 @@ def test_an_audit_of_two_classes_adds_up() -> None:
     assert (three.added_up, three.curve, three.bound) == (None, None, None)
     with pytest.raises(InputError, match="all tasks are of group"):
         audit_crowd(read_small("aaaaa"), labels)
+
+
+def test_what_is_left_out_and_what_is_drawn_by_default() -> None:
+    """No bootstrap; intervals of 95%; and where a bootstrap is asked for, the draws of seed 0."""
+    crowd = fc.simulate_crowd(80, 8, 3, random_state=2)
+    votes = fc.read_votes(crowd.votes, sensitive_features=crowd.sensitive_features)
+    labels = fc.MajorityVote().fit(votes).posterior_.label_codes
+    plain, asked = audit_crowd(votes, labels), {"confidence": 0.95, "replicates": 0, "random_state": 0}
+    assert plain.bootstrap is None
+    assert plain.workers.confidence == plain.interval.confidence == 0.95
+    counts = np.array([[(votes.group == a) & (labels == k) for k in (0, 1)] for a in (0, 1)]).sum(axis=2)
+    assert plain.interval == fc.audit.gap_interval(counts, 0.95) == audit_crowd(votes, labels, **asked).interval
+    drawn = audit_crowd(votes, labels, replicates=30).bootstrap
+    by_seed = [fc.audit.bootstrap_gap(votes, replicates=30, confidence=0.95, random_state=seed) for seed in (0, 1)]
+    assert drawn == by_seed[0]
+    assert by_seed[0] != by_seed[1]
+    assert audit_crowd(votes, labels, replicates=30, random_state=1).bootstrap == by_seed[1]
+
+
+def test_the_curve_is_that_of_the_first_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = fc.simulate_crowd(80, 8, 8, random_state=2)
+    votes = fc.read_votes(crowd.votes, sensitive_features=crowd.sensitive_features)
+    labels = fc.MajorityVote().fit(votes).posterior_.label_codes
+    assert module._MAX_CURVE_WORKERS == 2000
+    monkeypatch.setattr(module, "_MAX_CURVE_WORKERS", 3)
+    found = audit_crowd(votes, labels)
+    assert found.curve.sizes.tolist() == [1, 2, 3]
+    assert found.bound.value == fc.audit.majority_gap_bound(found.workers.rates[:3, :, 1]).value
+
+
+def test_no_worker_of_both_groups_leaves_no_curve() -> None:
+    frame = pd.DataFrame([(0, "u", 0), (1, "v", 1), (2, "u", 1)], columns=["task", "worker", "label"])
+    votes = fc.read_votes(frame, sensitive_features=dict(enumerate("aba")))
+    found = audit_crowd(votes, np.array([0, 1, 1]))
+    assert (found.curve, found.bound) == (None, None)
+    assert found.added_up is not None
+
+
+def test_truth_decides_where_it_is_known_and_beliefs_elsewhere() -> None:
+    votes, posterior = read_small(), np.full((5, 3), 1 / 3)
+    labels = np.zeros(5, dtype=np.int32)
+    assert audit_crowd(votes, labels, truth=np.array([0, -1, -1, -1, -1]), posterior=posterior).workers.source == "gold"
+    assert audit_crowd(votes, labels, posterior=posterior).workers.source == "model"
+    assert audit_crowd(votes, labels).workers.source is None

@@ -232,3 +232,27 @@ def test_what_is_said() -> None:
         "more certain than its votes warrant, as 20.0 votes are worth about 6.5 independent ones"
     )
     assert not_so.to_dict()["rejected"] is True
+
+
+def test_at_the_borders() -> None:
+    def of(p_value: float) -> Independence:
+        return Independence(3.0, p_value, 0.05, 5.0, 4.2, 0.9)
+
+    assert [of(p).rejected for p in (0.0009, 0.001, 0.0011)] == [True, True, False]
+    assert "p = 0.0001)" in str(of(0.0001))
+    assert "p < 0.0001)" in str(of(0.00009))
+    assert "as 5.0 votes are worth about 4.2" in str(of(0.0001))
+    assert of(0.5).to_dict() == {**asdict(of(0.5)), "rejected": False}
+
+
+def test_votes_without_any_doubt_have_no_residuals() -> None:
+    """Every worker is always right, so that nothing is left to go together."""
+    truth = np.arange(40) % 2
+    votes = pd.DataFrame([(task, worker, truth[task]) for task in range(40) for worker in range(3)])
+    found = check_independence(fc.DawidSkene().fit(votes.set_axis(["task", "worker", "label"], axis=1)))
+    assert found is not None
+    assert found.statistic == pytest.approx(0, abs=1e-6)
+    assert found.p_value == pytest.approx(0.5, abs=1e-6)
+    assert not found.rejected
+    assert (found.votes_per_task, found.believed_accuracy) == (3, pytest.approx(1))
+    assert found.effective_votes <= 3

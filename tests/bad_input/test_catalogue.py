@@ -28,7 +28,7 @@ def earlier_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "votes.csv").write_text(GOOD)
     (place / "tasks.csv").write_text(TASKS)
     files = ["aggregate", f"{place}/votes.csv", "--tasks", f"{place}/tasks.csv", "--out", f"{place}/run"]
-    assert run([*files, "--group", "group", "--epsilon", "0.1", "--no-report"]) == 0
+    assert run([*files, "--group", "group", "--epsilon", "0.1", "--min-group", "1", "--no-report"]) == 0
     return place / "run"
 
 

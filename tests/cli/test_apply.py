@@ -1,6 +1,8 @@
 """A rule on new tasks, and what every epsilon would cost."""
 
+import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +53,49 @@ def test_apply_does_what_python_does(crowd: Path, tmp_path: Path, faircrowd: Run
         "apply", crowd / "run" / "rule.json", crowd / "b.csv", "--tasks", crowd / "b_tasks.csv", "--out", out, "--json"
     )
     assert json.loads(said)["changed"] == labels["changed"].sum()
+
+
+def test_apply_gives_reasons_and_evidence(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    rule, out = crowd / "run" / "rule.json", tmp_path / "new.csv"
+    code, said, _ = faircrowd("apply", rule, crowd / "b.csv", "--tasks", crowd / "b_tasks.csv", "--out", out)
+    assert code == 0
+    assert f"wrote   {out}, new.csv.evidence.json" in said
+    labels = pd.read_csv(out)
+    learned = fc.FairRule.from_json(rule.read_text())
+    thresholds = dict(zip(learned.groups, learned.thresholds, strict=True))
+    assert labels["threshold"].tolist() == pytest.approx([thresholds[side] for side in labels["group"]], abs=0)
+    for row in labels.itertuples():
+        side = "above" if row.label == 1 else "below"
+        of = f"kept: its posterior of 1 is {side} group {row.group}'s threshold {row.threshold:.4g}"
+        aim = f"changed from {row.label_before} to {row.label} by group {row.group}'s rule, which was learned to bring"
+        assert row.why.startswith(f"{aim} rates within 0.05; ") if row.changed else row.why == of
+        assert (row.posterior_1 > row.threshold) == (row.label == 1)
+    kinds = labels[labels["changed"]].groupby(["group", "label_before", "label"])
+    for _, kind in kinds:
+        ranks = kind["why"].str.extract(r"number (\d+) of (\d+) such changes, the least certain first$").astype(float)
+        assert sorted(ranks[0].fillna(1)) == list(range(1, len(kind) + 1))
+        assert set(ranks[1].fillna(1)) == {len(kind)}
+    found = json.loads((tmp_path / "new.csv.evidence.json").read_text())
+    assert (found["kind"], found["command"], found["certificate"]) == ("faircrowd.evidence", "apply", None)
+    given = {"rule": rule, "votes": crowd / "b.csv", "tasks": crowd / "b_tasks.csv"}
+    given |= {name: crowd / "run" / name for name in ("model.json", "model.npz")}
+    assert found["inputs"].keys() == given.keys()
+    for role, path in given.items():
+        assert found["inputs"][role]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert found["outputs"] == {"new.csv": hashlib.sha256(out.read_bytes()).hexdigest()}
+    assert found["options"]["group"] == ["side"]
+    assert (crowd / "run" / "evidence.json").exists()
+
+
+def test_the_evidence_of_a_run_is_not_replaced_by_that_of_a_file(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    """Labels of new tasks may lie in the folder of the run."""
+    folder = shutil.copytree(crowd / "run", tmp_path / "run")
+    given = (folder / "rule.json", crowd / "b.csv", "--tasks", crowd / "b_tasks.csv")
+    before = (folder / "evidence.json").read_bytes()
+    assert faircrowd("apply", *given, "--out", folder / "new.csv")[0] == 0
+    assert (folder / "evidence.json").read_bytes() == before
+    code, _, err = faircrowd("apply", *given, "--out", folder / "model.npz")
+    assert (code, "would overwrite the input" in err) == (2, True)
 
 
 def test_ties_of_rounded_posteriors(tmp_path: Path, faircrowd: Run) -> None:
@@ -106,6 +151,8 @@ def test_unknown_groups_by_a_model_without_groups(crowd: Path, tmp_path: Path, f
     assert json.loads(said)["tasks_of_unknown_groups"] == 7
     labels = pd.read_csv(tmp_path / "o.csv")
     assert not labels.loc[labels["group"] == "middle", "changed"].any()
+    assert set(labels["why"][labels["group"] == "middle"]) == {"kept: the rule does not know group middle"}
+    assert not labels["why"][labels["group"] != "middle"].str.contains("middle").any()
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,12 @@ FILES: dict[str, tuple[str, str | bytes | None, list[str], str]] = {
     "NUL bytes": ("v.csv", GOOD.replace("x", "x\0"), [], "v.csv holds NUL bytes"),
     "ragged, short": ("v.csv", GOOD + "4,a\n", [], "Row #7: Expected 3 columns, got 2: 4,a"),
     "ragged, long": ("v.csv", GOOD + "4,a,x,y\n", [], "Row #7: Expected 3 columns, got 4: 4,a,x,y"),
-    "quote not closed": ("v.csv", GOOD + '4,"a,x\n5,b,y\n', [], "Row #7: Expected 3 columns, got 2"),
+    "quote not closed": (
+        "v.csv",
+        GOOD + '4,"a,x\n5,b,y\n',
+        [],
+        "ends inside a quote: the one that opens in row 6",
+    ),
     "truncated gzip": ("v.csv.gz", BROKEN_GZIP, [], "v.csv.gz cannot be read: Truncated compressed stream"),
     "no gzip": ("v.csv.gz", GOOD, [], "v.csv.gz cannot be read: zlib inflate failed"),
     "empty gzip": ("v.csv.gz", gzip.compress(b""), [], "v.csv.gz cannot be read: it has no rows"),
@@ -118,7 +123,7 @@ OPTIONS: dict[str, tuple[str | None, list[str], str]] = {
     ),
     "bayes without truth": (TASKS, [*WITH_TASKS, "--method", "bayes"], "learns from known labels; give --tasks FILE"),
     "truth in other words": (
-        TASKS.replace(",x", ",X").replace(",y", ",Y"),
+        TASKS.replace(",x", ",u").replace(",y", ",v"),
         [*WITH_TASKS, "--truth", "truth"],
         "No value in column 'truth' of tasks.csv is a label of the votes",
     ),

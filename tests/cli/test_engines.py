@@ -30,11 +30,11 @@ import os, signal, sys
 from faircrowd.aggregate.checkpoint import Checkpoint
 from faircrowd.cli.app import run
 save = Checkpoint.save
-def save_and_die_after_the_sixth(self, history, parameters):
+def save_and_die_after_the_third(self, history, parameters):
     save(self, history, parameters)
-    if len(history) == 5:
+    if len(history) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
-Checkpoint.save = save_and_die_after_the_sixth
+Checkpoint.save = save_and_die_after_the_third
 run(sys.argv[1:])
 """
 
@@ -107,7 +107,7 @@ def test_a_killed_run_continues_to_the_same_bits(votes: Path, tmp_path: Path, to
     assert killed.returncode == -9
     assert [path.name for path in (tmp_path / "killed").iterdir()] == ["checkpoint.npz"]
     with np.load(tmp_path / "killed" / "checkpoint.npz") as kept:
-        assert kept["history"].size == 5
+        assert kept["history"].size == 2
     other = told(*fair(votes, tmp_path / "killed", "--resume", "--ties", "last"), code=2)
     assert "is of other votes or options" in other
     told(*fair(votes, tmp_path / "killed", "--resume"))  # in memory: the engine leaves no trace
@@ -217,3 +217,22 @@ def test_sizes(text: str, size: int) -> None:
 def test_no_sizes(text: str) -> None:
     with pytest.raises(OptionError, match="at least 500MB"):
         choice.parse_size(text)
+
+
+def test_nothing_to_resume_is_said(votes: Path, tmp_path: Path, faircrowd: Callable[..., tuple[int, str, str]]) -> None:
+    given = ("aggregate", votes, "--out", tmp_path / "out", "--no-report", "--resume")
+    code, _, err = faircrowd(*given)
+    assert (code, "there is nothing to resume" in err, "starting from the first round" in err) == (0, True, True)
+    code, printed, _ = faircrowd(*given, "--json")
+    assert any("nothing to resume" in note for note in json.loads(printed)["notes"])
+
+
+def test_groups_without_epsilon_are_not_made_fair(
+    votes: Path, tmp_path: Path, faircrowd: Callable[..., tuple[int, str, str]]
+) -> None:
+    given = ("aggregate", votes, "--method", "majority", "--no-report", "--out", tmp_path / "out")
+    note = "the labels are not made fair to the groups; --epsilon VALUE bounds the gap between them"
+    for more, expected in (([], None), (["--group", "group"], False), (["--group", "group", "--epsilon", "0.2"], True)):
+        code, printed, _ = faircrowd(*given, *more)
+        assert (code, note in printed) == (0, expected is False)
+        assert json.loads((tmp_path / "out" / "summary.json").read_text())["made_fair"] is expected

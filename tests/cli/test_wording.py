@@ -69,12 +69,14 @@ def test_errors_carry_the_names_of_parameters(kind: type[FaircrowdError]) -> Non
 
 
 def test_each_edge_speaks_its_own_language(tmp_path: Path, faircrowd: Callable[..., tuple[int, str, str]]) -> None:
-    with pytest.raises(OptionError, match=r"^epsilon must be a number from 0 to 1; got 2\.0\.$") as caught:
+    with pytest.raises(
+        OptionError, match=r"^epsilon must be a number from 0 to 1; got 2\.0\. Did you mean 0\.02\?$"
+    ) as caught:
         make_fair([[0.5, 0.5]] * 2, [0, 1], epsilon=2.0)
     assert caught.value.parameters == ("epsilon",)
     (tmp_path / "votes.csv").write_text("task,worker,label,g\n1,a,x,0\n1,b,y,0\n2,a,y,1\n")
     given = ("aggregate", tmp_path / "votes.csv", "--out", tmp_path / "run", "--group", "g")
     code, _, err = faircrowd(*given, "--epsilon", "2")
-    assert (code, err) == (2, "faircrowd: --epsilon must be a number from 0 to 1; got 2.0.\n")
+    assert (code, err) == (2, "faircrowd: --epsilon must be a number from 0 to 1; got 2.0. Did you mean 0.02?\n")
     code, _, err = faircrowd("aggregate", tmp_path / "votes.csv", "--out", tmp_path / "run", "--epsilon", "0.1")
     assert (code, err) == (2, "faircrowd: --epsilon bounds the gap between groups; give --group COLUMN.\n")

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad, linprog
 
-from faircrowd.fair.constraint import CONSTRAINTS, DemographicParity, prices_of, rates_of, register
+from faircrowd.errors import OptionError
+from faircrowd.fair.constraint import (
+    CONSTRAINTS,
+    DemographicParity,
+    make_constraint,
+    prices_of,
+    rates_of,
+    register,
+)
 from faircrowd.fair.gap import gap_of, within
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -98,7 +106,10 @@ def test_the_smooth_dual_cost_has_its_gradient_and_is_near() -> None:
     assert exact <= value(free) <= exact + 9 * 0.15 * width
 
 
-@pytest.mark.parametrize(("n_groups", "n_classes", "expected"), [(2, 2, True), (3, 2, False), (2, 3, False)])
+@pytest.mark.parametrize(
+    ("n_groups", "n_classes", "expected"),
+    [(2, 2, True), (3, 2, False), (2, 3, False), (1, 2, False), (2, 1, False), (3, 3, False)],
+)
 def test_two_groups_and_two_classes_have_thresholds(n_groups: int, n_classes: int, expected: bool) -> None:
     assert DemographicParity(0.1).has_thresholds(n_groups, n_classes) is expected
 
@@ -148,3 +159,28 @@ def test_a_new_constraint_is_one_class_and_one_line(label_parity: str, seed: int
     assert frontier.value[-1] <= frontier.value[0]
     parity = solve_problem(problem, epsilon=0.02, **asked)  # type: ignore[arg-type]
     assert parity.solved.bound < result.solved.bound
+
+
+def test_a_gap_of_epsilon_and_the_slack_is_kept() -> None:
+    assert within(SLACK, 0.0)
+    assert not within(np.nextafter(SLACK, 1), 0.0)
+    assert within(0.0, 0.0)
+    assert DemographicParity(0.0).is_kept(np.array([[0.5, 0.5], [0.5, 0.5]]))
+    assert gap_of([[0.1, 0.2, 0.7], [0.3, 0.2, 0.5], [0.0, 0.9, 0.1]]) == pytest.approx(0.7)
+
+
+def test_constraints_by_name() -> None:
+    assert make_constraint("parity", 0.25) == DemographicParity(0.25)
+    with pytest.raises(OptionError, match="constraint='odds' is not known"):
+        make_constraint("odds", 0.1)
+
+
+def test_the_largest_objective_of_the_rows_is_the_dual_cost() -> None:
+    """What multipliers gain at most within the rows, by HiGHS: rates and centres are both free numbers."""
+    parity = DemographicParity(0.2)
+    multipliers = parity.from_free_coordinates(np.array([0.3, -0.1, 0.5, 0.2, -0.7, 0.1]), 3, 3)
+    rows = parity.rows(3, 3)
+    both = np.hstack([rows.on_rates.toarray(), rows.on_centres.toarray()])
+    gained = -np.append(multipliers.ravel(), np.zeros(3))
+    found = linprog(gained, np.vstack([both, -both]), np.append(rows.upper, -rows.lower), bounds=(None, None))
+    assert -found.fun == pytest.approx(parity.dual_cost(multipliers))

@@ -3,6 +3,7 @@
 import re
 import time
 from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from faircrowd import CalibratedCrowd, DawidSkene, FairCrowd, MajorityVote, make_fair, read_votes, simulate_crowd
 from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
+from faircrowd.fair.estimator import _other_arguments
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import from_posterior
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -44,7 +46,8 @@ def test_parameters_by_name() -> None:
 
 def test_before_fit_there_is_nothing() -> None:
     fair = FairCrowd(MajorityVote())
-    for name in ("labels_", "probas_", "rule_", "certificate_", "frontier_"):
+    of_result = ("labels_", "probas_", "rule_", "certificate_", "frontier_", "result_", "inputs_")
+    for name in (*of_result, "accuracy_", "accuracy_before_", "price_", "gold_estimates_"):
         with pytest.raises(NotFittedError, match=r"not fitted yet; call fit\(votes, sensitive_features=\.\.\.\) first"):
             getattr(fair, name)
     for asked in (fair.predict, fair.predict_proba):
@@ -166,7 +169,7 @@ def test_the_rule_of_a_result() -> None:
         np.testing.assert_allclose(fair.rule.shares, shares)
         np.testing.assert_allclose(fair.rule.prices, fair.certificate.multipliers / shares[:, None])
         assert (fair.rule.classes, fair.rule.groups) == ((0, 1), (0, 1))
-        assert (fair.rule.epsilon, fair.rule.random_state, fair.margin) == (0.02, 4, None)
+        assert (fair.rule.epsilon, fair.rule.random_state, fair.promise) == (0.02, 4, None)
         np.testing.assert_array_equal(fair.probabilities.columns, [0, 1])
         assert fair.frontier is fair.frontier
 
@@ -176,7 +179,7 @@ def test_results_stay_as_they_are_and_are_compared_by_identity() -> None:
     for name in ("problem", "rule", "frontier"):
         assert len({getattr(fair, name), getattr(fair, name), getattr(again, name)}) == 2
     assert len({fair, again, FairCrowd(), FairCrowd()}) == 4
-    for each in (fair, fair.problem, fair.rule, fair.frontier, fair.certificate, fair.margin):
+    for each in (fair, fair.problem, fair.rule, fair.frontier, fair.certificate, fair.promise):
         first = fields(each)[0].name  # type: ignore[arg-type]
         with pytest.raises(FrozenInstanceError):
             setattr(each, first, None)
@@ -205,17 +208,19 @@ def test_labels_are_strict_only_where_asked() -> None:
     assert fair.certificate_.solver == strict.certificate.solver
 
 
-def test_too_few_tasks_for_a_promise_warn() -> None:
-    said = "These tasks are too few to promise a gap within 0.1 with 0.95 confidence: the margin is "
-    with pytest.warns(DataWarning, match=f"^{re.escape(said)}.* would be enough\\.$"):
-        fair = make_fair(SHARES, GROUPS, epsilon=0.1, confidence=0.95)
-    assert fair.margin is not None
-    assert (fair.margin.enough, fair.certificate.epsilon, fair.rule.epsilon) == (False, 0.0, 0.0)
+def test_too_few_tasks_for_a_promise() -> None:
+    said = "These tasks are too few to promise a gap within 0.1 with probability 0.95; about "
+    with pytest.raises(OptionError, match=f"^{re.escape(said)}"):
+        make_fair(SHARES, GROUPS, epsilon=0.1, confidence=0.95)
+    with pytest.warns(DataWarning, match="There is NO promise"):
+        fair = make_fair(SHARES, GROUPS, epsilon=0.1, confidence=0.95, promise="best-effort")
+    assert fair.promise is not None
+    assert (fair.promise.enough, fair.certificate.epsilon, fair.rule.epsilon) == (False, 0.1, 0.1)
     enough = make_fair(SHARES, GROUPS, epsilon=0.9, confidence=0.6)
-    assert enough.margin is not None
-    assert enough.certificate.epsilon == enough.rule.epsilon == pytest.approx(0.9 - enough.margin.margin)
+    assert enough.promise is not None
+    assert enough.certificate.epsilon == enough.promise.tightened
     equal = np.full(60, 2.0)  # weights that are all the same are none
-    assert make_fair(SHARES, GROUPS, epsilon=0.9, confidence=0.6, sample_weight=equal).margin == enough.margin
+    assert make_fair(SHARES, GROUPS, epsilon=0.9, confidence=0.6, sample_weight=equal).promise == enough.promise
 
 
 def test_f1_of_a_posterior_that_is_not_calibrated_is_warned_of() -> None:
@@ -248,3 +253,61 @@ def test_the_positive_class_reaches_the_solver_and_rounded_posteriors_the_rule()
     np.testing.assert_array_equal(fair.predict(posterior.astype(np.float32), sensitive_features=group), exact)
     with pytest.warns(DataWarning, match="beside a tie"):
         fair.predict(np.column_stack([1 - p.round(3), p.round(3)]), sensitive_features=group)
+
+
+# What fit was given.
+
+
+def test_inputs_of_a_fit(tmp_path: Path) -> None:
+    with pytest.raises(NotFittedError):
+        _ = FairCrowd(MajorityVote()).inputs_
+    fair = FairCrowd(MajorityVote(), epsilon=0.1).fit(CROWD.votes, sensitive_features=GROUPS)
+    found = fair.inputs_
+    assert (found.votes, found.columns, found.tasks) == (None, ("task", "worker", "label"), None)
+    assert found.sensitive_features is GROUPS
+    assert (found.true_labels, found.read_options, found.more) == (None, {}, {})
+    path = tmp_path / "votes.csv"
+    CROWD.votes.rename(columns={"task": "item"}).to_csv(path, index=False)
+    tasks = pd.DataFrame({"item": GROUPS.index, "side": GROUPS.to_numpy(), "truth": CROWD.truth.to_numpy()})
+    for given in (path, str(path)):
+        fair = FairCrowd(DawidSkene(), epsilon=0.1).fit(
+            given, "truth", sensitive_features="side", tasks=tasks, read_options={"task": "item"}
+        )
+        found = fair.inputs_
+        assert (found.votes, found.columns, found.tasks is tasks) == (path, (), True)
+        assert (found.sensitive_features, found.true_labels) == ("side", "truth")
+        assert (found.read_options, found.more) == ({"task": "item"}, {})
+    table = read_votes(CROWD.votes, sensitive_features=GROUPS)
+    of_table = FairCrowd(MajorityVote(), epsilon=0.1).fit(table).inputs_
+    assert (of_table.votes, of_table.columns, of_table.sensitive_features) == (None, (), None)
+
+
+def test_other_arguments_are_numbered_and_named() -> None:
+    """Known labels are recorded by themselves; where to keep rounds, and what to call after them, change no result."""
+    workers = CROWD.votes["worker"].unique()
+    skills = pd.Series(np.linspace(1, 2, len(workers)), index=workers)
+    fair = FairCrowd(MajorityVote(), epsilon=0.1).fit(CROWD.votes, skills, sensitive_features=GROUPS)
+    assert list(fair.inputs_.more) == ["argument 1"]
+    assert fair.inputs_.more["argument 1"] is skills
+    assert fair.inputs_.true_labels is None
+    known = CROWD.truth.iloc[:20]
+    rounds: list[Any] = []
+    by_place = FairCrowd(DawidSkene(), epsilon=0.1).fit(
+        CROWD.votes, known, on_round=lambda *given: rounds.append(given), sensitive_features=GROUPS
+    )
+    by_name = FairCrowd(DawidSkene(), epsilon=0.1).fit(CROWD.votes, true_labels=known, sensitive_features=GROUPS)
+    for each in (by_place, by_name):
+        assert each.inputs_.true_labels is known
+        assert each.inputs_.more == {}
+    assert rounds
+    pd.testing.assert_series_equal(by_place.labels_, by_name.labels_)
+    found = _other_arguments(("x", None, "y"), {"true_labels": 1, "checkpoint": 2, "on_round": 3, "z": 4, "none": None})
+    assert found == {"argument 1": "x", "argument 3": "y", "z": 4}
+
+
+def test_a_fit_that_fails_forgets_its_inputs() -> None:
+    fair = FairCrowd(MajorityVote(), epsilon=0.1).fit(CROWD.votes, sensitive_features=GROUPS)
+    with pytest.raises(InputError):
+        fair.fit(CROWD.votes)
+    with pytest.raises(NotFittedError):
+        _ = fair.inputs_

@@ -52,6 +52,11 @@ def test_beyond_the_gap_of_free_labels_nothing_changes(curve: Frontier) -> None:
             curve.at(wrong)
 
 
+def test_believed_accuracy_under_its_earlier_name(curve: Frontier) -> None:
+    assert curve.accuracy is curve.believed_accuracy
+    assert curve.at(0.25).accuracy == 0.7
+
+
 def test_labels_without_a_gap_are_a_frontier_of_one_point() -> None:
     found = make_fair([[0.2, 0.8], [0.3, 0.7]], [0, 1], epsilon=0.1).frontier
     assert tuple(found.at(0.0)) == (0.0, 0.75, 0.0, 0.75)

@@ -13,8 +13,8 @@ from faircrowd.errors import InputError
 from faircrowd.exact.hashing import task_keys, uniforms
 from faircrowd.fair import FairResult
 from faircrowd.fair.frontier import sweep
-from faircrowd.fair.margin import margin_for
 from faircrowd.fair.objective import f1_gain
+from faircrowd.fair.promise.margin import margin_for
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.votes import Vocabulary
 from kept import assert_kept
@@ -109,7 +109,7 @@ def test_options(name: str) -> None:
     shape, options = OPTIONS[name]
     posterior, group = tasks(*shape)
     result = fc.make_fair(posterior, group, **{"epsilon": 0.04, **options})
-    assert_kept(KEPT, name, {**told(result, one_labelling=shape[:2] == (2, 2)), "margin": result.margin})
+    assert_kept(KEPT, name, {**told(result, one_labelling=shape[:2] == (2, 2)), "margin": result.promise})
     result.certificate.verify(posterior, group, result.labels, sample_weight=options.get("sample_weight"))
 
 

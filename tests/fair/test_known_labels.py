@@ -10,7 +10,7 @@ import pytest
 import faircrowd as fc
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.errors import DataWarning
-from faircrowd.fair.known_labels import accuracy_by_epsilon
+from faircrowd.fair.known_labels import _gap, _near, accuracy_by_epsilon
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_estimates_and_where_they_are(crowd: Any) -> None:
     saved = json.loads(json.dumps(fair.certificate_.to_dict(), allow_nan=False))["calibration"]
     assert saved["accuracy"] == found.accuracy.to_dict()
     assert saved["n_gold"] == 150
-    assert set(saved["weights"]) == {"Wawa", "DawidSkene"}
+    assert set(saved["weights"]) == {"ZeroBasedSkill", "DawidSkene"}
     assert fair.gold_estimates_ is found  # computed once
 
 
@@ -206,3 +206,81 @@ def test_coverage() -> None:
         pairs = ((fair.accuracy_, right), (fair.price_, before - right))
         covered += [found.low <= value <= found.high for found, value in pairs]
     assert (covered >= 44).all()
+
+
+def test_all_labels_known_by_group(crowd: Any) -> None:
+    fair = fitted(crowd, crowd.truth)
+    found, groups = fair.gold_estimates_, crowd.sensitive_features
+    for a, name in enumerate(("0", "1")):
+        member = groups == a
+        for estimates, labels in (
+            (found.group_accuracy, fair.labels_),
+            (found.group_accuracy_before, fair.estimator_.labels_),
+        ):
+            right = (labels == crowd.truth)[member].mean()
+            assert (estimates[name].estimate, estimates[name].low, estimates[name].high) == pytest.approx((right,) * 3)
+            assert estimates[name].n_gold == member.sum()
+        for k in (0, 1):
+            share = (crowd.truth == k)[member].mean()
+            row = found.truth_rates[name][str(k)]
+            assert (row.estimate, row.low, row.high) == pytest.approx((share,) * 3)
+    assert found.truth_gap.n_gold == 600
+    assert found.truth_gap.low == pytest.approx(found.truth_gap.high)
+
+
+def test_five_known_labels_of_a_group_are_enough(crowd: Any) -> None:
+    groups = crowd.sensitive_features
+    gold = pd.concat([crowd.truth[groups == 0].sample(60, random_state=0), crowd.truth[groups == 1][:5]])
+    with pytest.warns(DataWarning, match="do not look like a random sample"):
+        found = fitted(crowd, gold).gold_estimates_
+    assert found.group_accuracy["1"].n_gold == found.group_accuracy_before["1"].n_gold == 5
+    assert set(found.truth_rates["1"]) == {"0", "1"}
+    assert found.truth_gap.n_gold == 65
+
+
+def test_as_plain_values(crowd: Any) -> None:
+    found = fitted(crowd, gold_of(crowd, 100)).gold_estimates_
+    said = found.to_dict()
+    assert said["price"] == found.price.to_dict()
+    assert said["truth_rates"]["1"]["0"] == found.truth_rates["1"]["0"].to_dict()
+    assert said["group_accuracy_before"]["0"] == found.group_accuracy_before["0"].to_dict()
+    assert said["truth_gap"] == found.truth_gap.to_dict()
+
+
+# The parts, by hand.
+
+
+def around(estimate: float, below: float, above: float, n: int = 10) -> AccuracyEstimate:
+    return AccuracyEstimate(estimate, estimate - below, estimate + above, 0.9, n)
+
+
+def test_the_gap_of_three_groups_by_hand() -> None:
+    """Class x differs most, between the second and the third group; the first is in between."""
+    rows = [
+        {"x": around(0.5, 0.3, 0.3, 7), "y": around(0.5, 0.3, 0.3, 7)},
+        {"x": around(0.75, 0.03, 0.06, 11), "y": around(0.25, 0.06, 0.03, 11)},
+        {"x": around(0.375, 0.08, 0.04, 13), "y": around(0.4375, 0.04, 0.08, 13)},
+    ]
+    found = _gap(rows)
+    assert found is not None
+    assert found.estimate == pytest.approx(0.375)
+    assert found.low == pytest.approx(0.375 - 0.05)  # the root of 0.03 and 0.04 squared
+    assert found.high == pytest.approx(0.375 + 0.1)  # of 0.06 and 0.08
+    assert (found.confidence, found.n_gold) == (0.9, 31)
+    assert _gap([*rows, None]) is None
+    assert _gap([]) is None
+    wide = _gap([{"x": around(0.2, 0.2, 0.6)}, {"x": around(0.7, 0.6, 0.9)}])
+    assert wide is not None
+    assert (wide.low, wide.high) == (0.0, 1.0)
+
+
+def test_changed_labels_limit_what_fairness_can_do() -> None:
+    """If a tenth of the labels changed, the accuracy moved by a tenth at most, and so did each end of its interval."""
+    before = AccuracyEstimate(0.75, 0.5, 0.875, 0.9, 10)
+    far, near = AccuracyEstimate(0.25, 0.25, 1.0, 0.9, 10), AccuracyEstimate(0.7, 0.55, 0.9, 0.9, 10)
+    found = _near(far, before, 0.125)
+    assert (found.estimate, found.low, found.high) == (0.625, 0.375, 1.0)
+    assert _near(near, before, 0.125) == near
+    assert _near(before, before, 0.0) == before
+    price = _near(AccuracyEstimate(0.0625, -0.5, 0.5, 0.9, 10), None, 0.125)
+    assert (price.estimate, price.low, price.high, price.confidence, price.n_gold) == (0.0625, -0.125, 0.125, 0.9, 10)

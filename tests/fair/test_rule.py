@@ -301,4 +301,28 @@ def test_words_of_two_classes_are_thresholds() -> None:
 @pytest.mark.parametrize("nothing", [0.0, -0.0, 1e-9])
 def test_words_of_three_classes_are_what_is_added(nothing: float) -> None:
     rule = made([[0.25, nothing, -0.5]], classes=("a", "b", "c"))
-    assert str(rule).splitlines()[1:] == ["  group 0: highest of gain and a -0.2500, b +0.0000, c +0.5000"]
+    assert str(rule).splitlines() == [
+        "fair rule, gap at most 0.1 between groups '0'; the label with the highest posterior wins, after favours",
+        "  group 0: favours c by 0.5000, disfavours a by 0.2500",
+    ]
+    same = made([[0.25 + 7, nothing + 7, -0.5 + 7]], classes=("a", "b", "c"))
+    assert str(same) == str(rule)
+    assert str(made([[0.1, 0.1 + nothing, 0.1]], classes=("a", "b", "c"))).endswith("  group 0: favours no label")
+
+
+def test_the_favours_in_words_are_the_rule() -> None:
+    """Labels computed from the words, with 4 digits, are those of the rule but for near ties."""
+    rng = np.random.default_rng(0)
+    classes = ("a", "b", "c", "d")
+    prices = rng.choice([0.0, 0.1, -0.05, 0.2], (3, 4)) + rng.random((3, 1))
+    rule = made(prices, classes=classes, groups=("x", "y", "z"))
+    added = np.zeros((3, 4))
+    for a, line in enumerate(str(rule).splitlines()[1:]):
+        for sign, name, amount in re.findall(r"(favours|disfavours) (\w) by ([0-9.]+)", line):
+            added[a, classes.index(name)] = float(amount) * (1 if sign == "favours" else -1)
+        assert (added[a] == 0).sum() == max(np.isclose(rule.prices[a], price).sum() for price in rule.prices[a])
+    posterior, group = rng.dirichlet(np.ones(4), 500), rng.integers(0, 3, 500)
+    scores = posterior + added[group]
+    clear = np.diff(np.sort(scores, axis=1)[:, -2:], axis=1)[:, 0] > 1e-3
+    wanted = rule.scores(posterior, group.astype(np.int32)).argmax(axis=1)
+    assert (scores.argmax(axis=1) == wanted)[clear].all()

@@ -95,9 +95,14 @@ def _reach(out: Path, tests: list[str], jit: bool) -> dict[str, Any]:
         child = os.fork()
         if child == 0:
             _settle(jit)
-            pytest.main([*tests, *OPTIONS], plugins=[Reach(out, FOLDERS, 30 if jit else 6)])
-            os._exit(0)
-        os.waitpid(child, 0)
+            # Pytest's own tracebacks fail, and end the recording, where a test is interrupted between two lines.
+            os._exit(
+                int(pytest.main([*tests, *OPTIONS, "--tb=native"], plugins=[Reach(out, FOLDERS, 30 if jit else 6)]))
+            )
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            out.unlink(missing_ok=True)
+            raise RuntimeError(f"pytest ended with {code} before all tests were recorded")
     found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
     return found
 

@@ -73,51 +73,83 @@ def test_every_column_and_every_side(method: str, epsilon: float, tmp_path: Path
     assert labels["votes"].tolist() == votes.groupby("task").size()[labels["task"]].tolist()
     thresholds = dict(zip(rule.groups, rule.thresholds, strict=True))
     assert labels["threshold"].tolist() == pytest.approx([thresholds[group] for group in labels["group"]], abs=0)
-    for row in labels.itertuples():
-        check_threshold(row)
+    for row in labels[~labels["changed"]].itertuples():
+        check_kept(row)
     check_ranks(labels, rule)
+    check_changes(labels, rule)
 
 
-def check_threshold(row: Any) -> None:
-    """Compare the reason with the posterior, the threshold and the label."""
+def check_kept(row: Any) -> None:
+    """Compare the reason of a label that was kept with the posterior, the threshold and the label."""
     p, t = row.posterior_1, row.threshold
     of = f"group {row.group}'s threshold {t:.4g}"
-    if row.why == f"below {of}":
+    its = "kept: its posterior of 1 is"
+    if row.why == f"{its} below {of}":
         assert p < t
         assert row.label == 0
-    elif row.why == f"above {of}":
+    elif row.why == f"{its} above {of}":
         assert p > t
         assert row.label == 1
-    elif row.why.startswith(f"at {of}; "):
-        assert p == pytest.approx(t, abs=1e-15)
-        how = "changed to keep the gap within epsilon" if row.changed else "kept"
-        assert row.why == f"at {of}; {how}"
-    elif row.why.endswith(f"; {row.label} by rounding to whole tasks"):
-        side = "below" if row.label == 1 else "above"
-        assert row.why.startswith(f"{side} {of}; ")
+    elif row.why == f"{its} at {of}":
+        assert p == pytest.approx(t, abs=1e-9)
+    elif RANK.fullmatch(row.why) is None:
+        assert re.fullmatch(r"kept: (no further change was needed to come within \S+|changes end at whole.*)", row.why)
         assert (p < t) if row.label == 1 else (p > t)
-    else:
-        how = "changed" if row.changed else "kept"
-        assert re.fullmatch(rf"tie, {how} by rank [\d,]+ of [\d,]+", row.why), row
+
+
+RANK = re.compile(
+    r"kept: rank ([\d,]+) of ([\d,]+) tasks of group (.*) with this posterior, of which ([\d,]+) were changed"
+)
+CHANGE = re.compile(
+    r"changed from (.*) to (.*) so that group (.*)'s (?:rate of 1 comes|rates come) within (\S+); "
+    r"(?:number ([\d,]+) of ([\d,]+) such changes, the least certain first|1 such change)"
+)
+
+
+def numbers(found: pd.Series) -> pd.Series:
+    return pd.to_numeric(found.str.replace(",", ""))
 
 
 def check_ranks(labels: pd.DataFrame, rule: fc.FairRule) -> int:
-    """Ranks of equal tasks are 1 to n in the order of votes, then of the hash; equal labels stand together."""
-    found = labels["why"].str.extract(r"^tie, (?:kept|changed) by rank ([\d,]+) of ([\d,]+)$")
-    tied = labels.assign(
-        rank=pd.to_numeric(found[0].str.replace(",", "")), of=pd.to_numeric(found[1].str.replace(",", ""))
-    ).dropna(subset="rank")
+    """Ranks of equal tasks are in the order of votes, then of the hash; those changed stand together at one end."""
+    found = labels["why"].str.extract(RANK)
+    tied = labels.assign(rank=numbers(found[0]), of=numbers(found[1]), moved=numbers(found[3])).dropna(subset="rank")
+    assert not tied["changed"].any()
     columns = [name for name in labels if name.startswith("posterior_")]
-    for _, atom in tied.groupby(["group", *columns]):
-        for _, part in atom.groupby("of"):  # of equal posteriors some may still differ in log odds
-            ordered = part.sort_values("rank")
-            assert ordered["rank"].tolist() == list(range(1, int(part["of"].iloc[0]) + 1))
-            keys = task_keys(Vocabulary(pa.array(part["task"])), np.arange(len(part)), rule.random_state)
-            expected = part.assign(key=keys).sort_values(["votes", "key"], ascending=[False, True])
-            assert ordered["task"].tolist() == expected["task"].tolist()
-            runs = (ordered["label"] != ordered["label"].shift()).sum()
-            assert runs == ordered["label"].nunique() > 1
+    atoms = labels.groupby(["group", *columns])
+    for place, part in tied.groupby(["group", *columns]):
+        atom = atoms.get_group(place)
+        if len(atom) != part["of"].iloc[0]:
+            continue  # of equal posteriors some may still differ in log-odds
+        assert set(part["moved"]) == {atom["changed"].sum()}
+        keys = task_keys(Vocabulary(pa.array(atom["task"])), np.arange(len(atom)), rule.random_state)
+        expected = atom.assign(key=keys).sort_values(["votes", "key"], ascending=[False, True])["task"].tolist()
+        for row in part.itertuples():
+            assert expected.index(row.task) == row.rank - 1
     return len(tied)
+
+
+def check_changes(labels: pd.DataFrame, rule: fc.FairRule) -> int:
+    """Changes are counted by group, label before and label after, and ranked from the least certain on."""
+    changed = labels[labels["changed"]]
+    found = changed["why"].str.extract(CHANGE)
+    assert found[0].notna().all(), changed["why"][found[0].isna()].tolist()
+    assert found[0].tolist() == changed["label_before"].astype(str).tolist()
+    assert found[1].tolist() == changed["label"].astype(str).tolist()
+    assert found[2].tolist() == changed["group"].tolist()
+    assert set(found[3]) <= {f"{rule.epsilon:.4g}"}
+    before, after = (
+        np.array([row[f"posterior_{row[name]}"] for _, row in changed.iterrows()]) for name in ("label_before", "label")
+    )
+    ranked = changed.assign(
+        rank=numbers(found[4]).fillna(1), total=numbers(found[5]).fillna(1), certainty=before - after
+    )
+    for _, kind in ranked.groupby(["group", "label_before", "label"]):
+        ordered = kind.sort_values("rank")
+        assert ordered["rank"].tolist() == list(range(1, len(kind) + 1))
+        assert set(kind["total"]) == {len(kind)}
+        assert (ordered["certainty"].diff().dropna() >= -1e-12).all()
+    return len(changed)
 
 
 def test_equal_tasks_are_ordered_by_rank(tmp_path: Path, make: Make) -> None:
@@ -138,7 +170,8 @@ def test_equal_tasks_are_ordered_by_rank(tmp_path: Path, make: Make) -> None:
             out=tmp_path / "run",
         )
         labels, rule = read(out)
-        assert check_ranks(labels, rule) > 5
+        assert check_ranks(labels, rule) > 3
+        assert check_changes(labels, rule) > 5
         said.append(labels["why"].tolist())
     assert said[0] != said[1]
 
@@ -161,34 +194,26 @@ def test_many_classes_and_groups(
     best = scores.max(axis=1)
     lead = best - np.sort(scores, axis=1)[:, -2]
     for i, row in enumerate(labels.itertuples()):
-        loss = best[i] - scores[i, row.label]
-        if row.why.startswith("tie, "):
-            assert ("changed" in row.why) == row.changed
-        elif n_classes == 2 and (" by rounding" in row.why or row.why.startswith("at ")):
-            assert (loss > NEAR) == (" by rounding" in row.why)
-            assert loss > NEAR or lead[i] <= NEAR
-        elif n_classes == 2:
-            check_threshold(row)
+        if row.changed or RANK.fullmatch(row.why):
+            continue
+        if n_classes == 2:
+            check_kept(row)
         else:
-            check_prices(row, loss, lead[i], posterior[i])
+            check_prices(row, best[i] - scores[i, row.label], lead[i], posterior[i])
     check_ranks(labels, rule)
+    assert check_changes(labels, rule) > 0
 
 
 def check_prices(row: Any, loss: float, lead: float, posterior: np.ndarray) -> None:
-    if row.why == "the likeliest label":
+    if row.why == "kept: the most probable label":
         assert posterior[row.label] == posterior.max()
         assert loss <= NEAR < lead
-        assert not row.changed
-    elif row.why == f"group {row.group}'s prices favour {row.label} over the likeliest label":
-        assert loss <= NEAR < lead
-        assert row.changed
-    elif row.why == f"group {row.group}'s prices favour another label; {row.label} by rounding to whole tasks":
-        assert loss > NEAR
-    else:
-        how = "changed to keep the gap within epsilon" if row.changed else "kept"
-        assert row.why == f"tied in group {row.group}; {how}"
+    elif row.why == f"kept: tied with another label by group {row.group}'s rule":
         assert loss <= NEAR
         assert lead <= NEAR
+    else:
+        assert re.fullmatch(r"kept: (no further change was needed to come within \S+|changes end at whole.*)", row.why)
+        assert loss > NEAR
 
 
 def test_posteriors_that_round_to_one_are_not_called_tied(tmp_path: Path, make: Make) -> None:
@@ -196,10 +221,10 @@ def test_posteriors_that_round_to_one_are_not_called_tied(tmp_path: Path, make: 
     given = crowd(tmp_path, votes=11)
     out = make("aggregate", *given, "--epsilon", 0, "--by-group", "--no-report", out=tmp_path / "run")
     labels, _ = read(out)
-    for row in labels.itertuples():
-        check_threshold(row)
-    sides = labels["why"].str.split().str[0].value_counts()
-    assert sides["above"] + sides["below"] > 0.9 * len(labels)
+    kept = labels[~labels["changed"]]
+    for row in kept.itertuples():
+        check_kept(row)
+    assert kept["why"].str.contains(" is (?:above|below) group ").sum() > 0.9 * len(kept)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -212,9 +237,10 @@ def test_draws_give_their_probability(n_classes: int, tmp_path: Path, make: Make
     fair = fc.FairCrowd(fc.MajorityVote(), epsilon=0.05, decision="randomized")
     law = fair.fit(tmp_path / "votes.csv", sensitive_features=groups)._result.probabilities
     chance = np.array([law.at[row.task, row.label] for row in labels.itertuples()])
-    drawn = labels["why"].str.extract(r"^tie, drawn with probability (.*)$")[0].astype(float)
+    drawn = labels["why"].str.extract(r"by a draw with probability ([0-9.e-]+)")[0].astype(float)
     assert (drawn.notna() == (chance < 1)).all()
     assert drawn.notna().sum() > 3
+    assert (labels["why"].str.startswith("changed from ") == labels["changed"]).all()
     assert drawn.dropna().tolist() == pytest.approx(chance[chance < 1], rel=1e-3)
 
 
@@ -227,7 +253,7 @@ def test_own_ties_are_kept_where_nothing_changes(tmp_path: Path, make: Make) -> 
         given = ("--group", "group", "--method", "majority", "--ties", ties, "--epsilon", 0.5)
         labels, _ = read(make("aggregate", tmp_path / "votes.csv", *given, "--no-report", out=tmp_path / "run"))
         assert set(labels["label"]) == {label}
-        assert set(labels["why"]) == {"at group a's threshold 0.5; kept", "at group b's threshold 0.5; kept"}
+        assert set(labels["why"]) == {f"kept: its posterior of 1 is at group {name}'s threshold 0.5" for name in "ab"}
 
 
 def test_without_epsilon_there_are_no_reasons(tmp_path: Path, make: Make) -> None:
@@ -264,7 +290,31 @@ def test_formulas_are_neutralised(tmp_path: Path, make: Make) -> None:
     assert set(labels["group"]) == {"'@x", "'=cmd()"}
     assert labels["task"].tolist()[:2] == ["'=1+0", "'=1+1"]
     assert set(labels["label"]) <= {"'+a", "'-b"}
-    assert labels["why"].str.match(r"(above|below|at|tie|the|group|tied)\b").all()
+    assert labels["why"].str.match(r"(kept|changed)\b").all()
+
+
+def test_an_objective_that_prefers_another_label_says_so(tmp_path: Path) -> None:
+    """Missing a 1 costs five times as much as missing a 0: labels change without any gap to close."""
+    rng = np.random.default_rng(4)
+    p = rng.random(100)
+    result = fc.make_fair(
+        np.stack([1 - p, p], axis=1), np.repeat([0, 1], 50), epsilon=1.0, objective=[[1.0, 0.0], [0.0, 5.0]]
+    )
+    changed = (p <= 0.5) & (p > 1 / 6)
+    words = Reasons.of(result).columns(slice(0, 100))["why"].to_pylist()
+    assert [word == "changed from 0 to 1, which gains more under the objective" for word in words] == changed.tolist()
+
+
+def test_reasons_never_contradict_the_label(tmp_path: Path, make: Make) -> None:
+    """No label is explained by a side of a threshold on which it is not."""
+    for seed in range(4):
+        given = crowd(tmp_path, seed=seed, votes=3)
+        labels, _ = read(make("aggregate", *given, "--epsilon", 0.02, "--no-report", out=tmp_path / "run"))
+        assert labels["why"].str.startswith("changed ").tolist() == labels["changed"].tolist()
+        above, below = (labels["why"].str.contains(f" is {side} ") for side in ("above", "below"))
+        assert set(labels["label"][above]) <= {1}
+        assert set(labels["label"][below]) <= {0}
+        assert not labels["why"].str.contains("rounding").any()
 
 
 def test_row_order_does_not_change_a_word(tmp_path: Path, make: Make) -> None:
@@ -287,14 +337,15 @@ def test_any_posterior_has_reasons() -> None:
     rng = np.random.default_rng(1)
     p = rng.random(200).round(2)
     result = fc.make_fair(np.stack([1 - p, p], axis=1), np.repeat([0, 1], [80, 120]), epsilon=0.0)
-    found = Reasons(result).columns(slice(0, 200))
+    found = Reasons.of(result).columns(slice(0, 200))
     at, words = found["threshold"], found["why"].to_pylist()
     assert len(words) == 200
     for value, threshold, label, word in zip(p, at, result.labels, words, strict=True):
-        if word.startswith(("above", "below")) and "rounding" not in word:
-            assert (label == 1) == (value > threshold) == word.startswith("above")
+        if " is above " in word or " is below " in word:
+            assert (label == 1) == (value > threshold) == (" is above " in word)
+    assert any(word.startswith("changed from ") for word in words)
     three = fc.make_fair(rng.dirichlet(np.ones(3), 60), np.repeat([0, 1], 30), epsilon=0.1)
-    found = Reasons(three).columns(slice(0, 60))
+    found = Reasons.of(three).columns(slice(0, 60))
     assert list(found) == ["why"]
     assert len(found["why"]) == 60
 
@@ -305,9 +356,9 @@ def test_reasons_of_some_tasks_are_those_of_all(n_classes: int, decision: str) -
     rng = np.random.default_rng(2)
     counts = rng.multinomial(3, np.full(n_classes, 1 / n_classes), 300)
     result = fc.make_fair(counts / 3, np.repeat([0, 1], [100, 200]), epsilon=0.01, decision=decision)
-    why = Reasons(result)
+    why = Reasons.of(result)
     whole = why.columns(slice(0, 300))["why"].to_pylist()
-    assert any(word.startswith("tie, ") for word in whole)
+    assert any(" by a draw " in word or word.startswith("kept: rank ") for word in whole)
     cuts = [0, 1, 99, 170, 171, 300]
     parts = [why.columns(slice(a, b))["why"].to_pylist() for a, b in pairwise(cuts)]
     assert [word for part in parts for word in part] == whole

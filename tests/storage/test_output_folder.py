@@ -266,6 +266,7 @@ def test_labels_and_workers() -> None:
     }
 
 
+@pytest.mark.filterwarnings("ignore:.* have a line break in them:faircrowd.errors.DataWarning")
 @pytest.mark.parametrize("piece", [1, 7, 100, 500])
 def test_labels_in_pieces_are_the_same_bytes(piece: int, tmp_path: Path) -> None:
     crowd = fc.simulate_crowd(500, 20, random_state=3)
@@ -273,7 +274,7 @@ def test_labels_in_pieces_are_the_same_bytes(piece: int, tmp_path: Path) -> None
     groups = dict(zip(tasks, crowd.sensitive_features.loc[crowd.votes["task"]], strict=True))
     fair = fc.FairCrowd(fc.MajorityVote(), epsilon=0.01).fit(crowd.votes.assign(task=tasks), sensitive_features=groups)
     model, result = fair.estimator_, fair.result_
-    given = model.votes_, model.posterior_, result.solved.labels, Reasons(result).columns
+    given = model.votes_, model.posterior_, result.solved.labels, Reasons.of(result).columns
     with OutputFolder(tmp_path) as folder:
         folder.write_csv("at_once.csv", pa.concat_tables(label_tables(*given)))
         folder.write_csv("pieces.csv", label_tables(*given, piece))

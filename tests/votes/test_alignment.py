@@ -133,7 +133,7 @@ def test_a_posterior_of_another_order() -> None:
     expected = audit.audit_workers(TABLE, posterior=POSTERIOR).confusion
     moved = POSTERIOR.sample(frac=1, random_state=3)[POSTERIOR.columns[::-1]]
     np.testing.assert_array_equal(audit.audit_workers(TABLE, posterior=moved).confusion, expected)
-    with pytest.raises(InputError, match="posterior must have the same tasks and classes"):
+    with pytest.raises(InputError, match="posterior must have the tasks and the classes of the votes"):
         audit.audit_workers(TABLE, posterior=POSTERIOR.rename(index={IDS[0]: "stranger"}))
 
 

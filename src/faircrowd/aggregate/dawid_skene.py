@@ -21,7 +21,7 @@ from faircrowd.aggregate.confusion import (
 )
 from faircrowd.aggregate.em import Iterative, OnRound, iterate
 from faircrowd.aggregate.initial_error import read_initial_error
-from faircrowd.aggregate.pooling import check_pooling, log_prior, prior_counts
+from faircrowd.aggregate.pooling import ROUNDS_BEFORE, check_pooling, log_prior, prior_counts
 from faircrowd.aggregate.posterior import make_posterior
 from faircrowd.aggregate.weighted_votes import weigh
 from faircrowd.engines import Votes, gold_of
@@ -63,9 +63,9 @@ class DawidSkene(Iterative, ConfusionAggregator):
         with this count plus one. The default only keeps probabilities above zero.
     pooling : {"learned"}, float or None
         Draw each worker's matrix toward the crowd's, and with ``by_group`` a worker's matrix in a group toward the
-        worker's: with strengths learned from the votes, or with this many votes per true class. Use it if workers have
-        few votes, or with ``by_group``: the posterior is much less overconfident (docs/decisions/0011-pooling.md).
-        None or 0, no pooling, is Dawid and Skene's model.
+        worker's: with strengths learned from the votes, or with this many votes per true class. Three rounds without
+        pooling come first, and are not counted. Use it if workers have few votes, or with ``by_group``: the posterior
+        is much less overconfident (docs/decisions/0011-pooling.md). None or 0, no pooling, is Dawid and Skene's model.
     ties : {"first", "last"}
         The class that wins a tie: the first or the last in sorted order.
 
@@ -146,18 +146,16 @@ class DawidSkene(Iterative, ConfusionAggregator):
         self._grouped = self.by_group
         counter = VoteCounter(votes, by_group=self.by_group, gold=gold)
         first = counter.from_shares()
-        self._pseudo = self.smoothing + self._prior_counts(first)
         # A matrix that was pooled with the worker's other groups is known as soon as the worker is.
         seen = first.errors.sum(axis=(2, 3)) > 0
         self._seen = np.broadcast_to(seen.any(axis=1, keepdims=True), seen.shape) if self.pooling else seen
-        counts = first
+        start, counts = self._begin_rounds(votes, first, counter, initial_error)
 
         def one_round(model: Confusion) -> tuple[float, Confusion]:
             nonlocal counts
             counts, log_likelihood = counter.expected(model)
             return log_likelihood + self._log_prior(model), self._maximise(counts, self._pseudo)
 
-        start = self._start(votes, first, counter, initial_error)
         self._run = iterate(
             one_round,
             start,
@@ -180,8 +178,30 @@ class DawidSkene(Iterative, ConfusionAggregator):
         check_choice("start", self.start, ("majority", "skill"))
         check_choice("initial_error_strategy", self.initial_error_strategy, (None, "assign", "addition"))
 
-    def _start(self, votes: Votes, first: Counts, counter: VoteCounter, initial_error: FrameLike | None) -> Confusion:
-        counts, pseudo = first, self._pseudo
+    def _begin_rounds(
+        self, votes: Votes, first: Counts, counter: VoteCounter, initial_error: FrameLike | None
+    ) -> tuple[Confusion, Counts]:
+        """Decide on the pseudo-counts; return the parameters of the first round, and the counts they are from."""
+        counts = first
+        if not (self.pooling and self.n_iter and votes.n_votes):
+            self._pseudo = self.smoothing + self._prior_counts(first)
+            return self._start(votes, first, counter, initial_error, self._pseudo), counts
+        model = self._start(votes, first, counter, initial_error, self.smoothing)
+        for _ in range(ROUNDS_BEFORE):
+            counts, _ = counter.expected(model)
+            model = self._maximise(counts, self.smoothing)
+        self._pseudo = self.smoothing + self._prior_counts(counts)
+        return self._maximise(counts, self._pseudo), counts
+
+    def _start(
+        self,
+        votes: Votes,
+        first: Counts,
+        counter: VoteCounter,
+        initial_error: FrameLike | None,
+        pseudo: NDArray[np.float64] | float,
+    ) -> Confusion:
+        counts = first
         if self.start == "skill":
             pseudo = self.smoothing
             skilled = skill_matrix(self.initial_skill, votes.n_classes)
@@ -206,8 +226,8 @@ class DawidSkene(Iterative, ConfusionAggregator):
         """Return confusion matrices from counts and pseudo-counts."""
         return normalised(counts + pseudo, axis=2)
 
-    def _prior_counts(self, first: Counts) -> NDArray[np.float64] | float:
-        return prior_counts(first.errors, self.pooling)
+    def _prior_counts(self, counts: Counts) -> NDArray[np.float64] | float:
+        return prior_counts(counts.errors, self.pooling)
 
     def _class_shares(self, counts: Counts) -> NDArray[np.float64]:
         if self.group_priors:

@@ -96,7 +96,7 @@ def iterate(
     n_iter : int
         Largest number of rounds.
     tol : float
-        Stop when a round raises the objective per vote by no more than this.
+        Stop when a round raises the objective per vote by no more than this. A negative one is never met.
     n_votes : int
         Number of votes that the objective sums over.
     checkpoint : Checkpoint, optional
@@ -121,14 +121,14 @@ def iterate(
         if history and not value >= history[-1]:
             fall = history[-1] - value
             # In exact arithmetic no round lowers the objective, but the rounding of a fixed point may.
-            converged = fall <= max(tol, _ROUNDING * max(1.0, abs(value)))
-            if not converged:
+            if not fall <= max(tol, _ROUNDING * max(1.0, abs(value))):
                 warn(
                     f"Not converged: round {number} lowered the objective by {fall:.2g} per vote, which it should "
                     f"raise; the rounds end there, and the labels are those of round {number - 1}.",
                     ConvergenceWarning,
                 )
-                return Run(used, updated, history, converged)
+                return Run(used, updated, history, False)
+            converged = tol >= 0  # a negative tolerance asks for all rounds and is never met
             break
         history.append(value)
         used, updated = updated, better

@@ -55,8 +55,8 @@ class OneCoinDawidSkene(DawidSkene):
         right, wrong = np.moveaxis(normalised(_right_and_wrong(counts) + pseudo, axis=2)[..., None], 2, 0)
         return np.asarray(np.where(np.eye(n_classes, dtype=bool), right, wrong / max(n_classes - 1, 1)))
 
-    def _prior_counts(self, first: Counts) -> NDArray[np.float64] | float:
-        return prior_counts(_right_and_wrong(first.errors), self.pooling)
+    def _prior_counts(self, counts: Counts) -> NDArray[np.float64] | float:
+        return prior_counts(_right_and_wrong(counts.errors), self.pooling)
 
     def _most_likely(self, counts: Counts) -> Confusion:
         return Confusion(self._matrices(counts.errors, 0.0), normalised(counts.priors, axis=1))

@@ -4,9 +4,10 @@ A confusion matrix estimated from ten votes is far too sure of itself. With pool
 for the true class k has a Dirichlet prior: :math:`\alpha_{jk}` votes for each label j are added to the worker's own.
 A matrix per worker and group is drawn toward the worker's matrix in the same way.
 
-The pseudo-counts are learned once, from the counts under the shares of votes, and then stay as they are. So every round
-of expectation-maximisation raises one and the same objective. Learning them again in each round was measured too, and
-is worse (docs/decisions/0011-pooling.md).
+The pseudo-counts are learned once, from the counts after a few rounds without pooling, and then stay as they are. So
+every round of expectation-maximisation after that raises one and the same objective. Under the shares of votes, which
+are blurred, workers look far more alike than they are; learning in each round was measured too, and is worse
+(docs/decisions/0011-pooling.md).
 """
 
 import math
@@ -19,12 +20,18 @@ from faircrowd._checks import LARGEST, check_number
 from faircrowd.errors import OptionError
 from faircrowd.exact.sums import on_grid
 
-__all__ = ["LEARNED", "check_pooling", "log_prior", "prior_counts"]
+__all__ = ["LEARNED", "ROUNDS_BEFORE", "check_pooling", "log_prior", "prior_counts"]
 
 LEARNED = "learned"
 
+ROUNDS_BEFORE = 3
+"""Rounds without pooling, whose counts say how different workers are."""
+
 _STRENGTHS = (2e-4, 2e4)
 """The sum of the pseudo-counts of a true class stays within these; it is in their middle where votes say nothing."""
+_MOST_PER_VOTE = 4
+"""The crowd counts at most as much as this many times the votes that a worker has, on average, for each true class, and
+as this many votes for one vote or less: where workers have a vote or two, counts do not show how different they are."""
 _LEAST_SHARE = 1e-6
 """No label has a smaller share of the pseudo-counts."""
 _MAX_WORKERS = 1024
@@ -63,6 +70,9 @@ def prior_counts(counts: NDArray[np.float64], pooling: str | float | None) -> ND
     crowd = total / total.sum(axis=0)
     crowd = _learned_counts(of_workers, crowd) if isinstance(pooling, str) else pooling * crowd
     if n_groups == 1:
+        if isinstance(pooling, str):
+            own = max(float(total.sum()) / (n_workers * n_classes), 1.0)
+            crowd = crowd * np.minimum(_MOST_PER_VOTE * own / crowd.sum(axis=0), 1.0)
         return np.asarray(crowd[None, None])
     shrunk = of_workers + crowd
     worker = np.divide(shrunk, shrunk.sum(axis=1, keepdims=True), out=np.zeros_like(shrunk), where=shrunk > 0)

@@ -141,7 +141,7 @@ for _kind in (
         module="faircrowd.aggregate.skill_vote",
         gold="unused",
         by_group=False,
-        in_spark=False,
+        in_spark=True,
         summary="A weighted majority vote whose weights follow each worker's agreement with it, round by round.",
     ),
     AggregatorKind(
@@ -197,7 +197,7 @@ for _kind in (
         gold="required",
         by_group=True,
         in_spark=True,
-        summary="Dawid-Skene and Wawa, with probabilities calibrated on known labels of some tasks.",
+        summary="Dawid-Skene and zero-based skill, with probabilities calibrated on known labels of some tasks.",
     ),
 ):
     register(_kind)

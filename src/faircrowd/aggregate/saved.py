@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd._checks import check_path
+from faircrowd._checks import check_path, few
 from faircrowd._types import PathOrText
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.registry import AGGREGATORS, kind_of
@@ -27,6 +27,7 @@ MODEL_FILES = ("model.json", "model.npz")
 
 _SCHEMA = 1
 _KIND = "faircrowd.model"
+_KEYS = ("schema", "model", "parameters", "classes", "groups", "workers", "lists", "arrays")
 _NOT_PLAIN = object()
 
 
@@ -135,9 +136,11 @@ def load_model(folder: PathOrText) -> Aggregator:
     check_path(Path(folder))
     place, packed = (Path(folder) / name for name in MODEL_FILES)
     described = read_json(place, "model", infinite=True)
+    if not isinstance(described, dict) or described.get("kind") != _KIND:
+        raise InputError(f"{place} holds no model of faircrowd: its kind is not {_KIND!r}.")
+    if lacking := [name for name in _KEYS if name not in described]:
+        raise InputError(f"{place} holds no model of faircrowd: {few(lacking)} is missing.")
     try:
-        if described["kind"] != _KIND:
-            raise KeyError("kind")
         if described["schema"] > _SCHEMA:
             raise InputError(f"{place} has schema {described['schema']}, newer than {_SCHEMA}; update faircrowd.")
         shapes = {name: tuple(shape) for name, shape in described["arrays"].items()}
@@ -146,7 +149,10 @@ def load_model(folder: PathOrText) -> Aggregator:
     except FAULTS as error:
         if isinstance(error, FaircrowdError):
             raise
-        raise InputError(f"{folder} holds no model of faircrowd ({type(error).__name__}: {error}).") from None
+        raise InputError(
+            f"{place} holds no model of faircrowd: a value in it is not what a model has, or does not fit "
+            f"{packed.name}; it was edited, or the two files are of different runs."
+        ) from None
 
 
 def _check_sizes(place: Path, described: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> None:

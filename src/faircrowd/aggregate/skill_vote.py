@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from faircrowd._checks import LARGEST, check_count, check_number
 from faircrowd._types import ByTask
 from faircrowd.aggregate.base import Aggregator, State, VotesLike, by_workers, of_shape
-from faircrowd.aggregate.posterior import TaskPosterior, choose, make_posterior
-from faircrowd.aggregate.weighted_votes import agreement, gold_agreement, majority_agreement, weigh
-from faircrowd.engines import LocalEngine, Votes, engine_of, votes_in_memory
+from faircrowd.aggregate.posterior import TaskPosterior, make_posterior
+from faircrowd.aggregate.weighted_votes import gold_agreement, majority_agreement, weigh
+from faircrowd.engines import Votes, engine_of, votes_in_memory
 from faircrowd.votes.groups import gold_pairs
 
 __all__ = ["GoldMajorityVote", "Wawa", "ZeroBasedSkill"]
@@ -136,18 +136,16 @@ class ZeroBasedSkill(_SkillVote):
         rate = check_number("lr_init", self.lr_init, low=0, high=1)
         factor = check_number("lr_reduce_factor", self.lr_reduce_factor, low=0, high=1)
         eps = check_number("eps", self.eps, low=0, high=LARGEST)
-        votes = votes_in_memory(self._read(data, sensitive_features))
-        engine = LocalEngine(votes)
+        votes = self._read(data, sensitive_features)
+        engine = engine_of(votes)
         skills = np.full(votes.n_workers, 1 / max(votes.n_classes, 1) + eps)
-        labels = None
         for number in range(1, rounds + 1):
             if number % every == 0:
                 rate *= factor
-            new = choose(weigh(engine, votes, skills), self.ties)
-            if labels is None or not np.array_equal(new, labels):
-                share = _share(*agreement(engine, new, votes.n_workers))
-            labels = new
+            before, share = skills, _share(*majority_agreement(engine, votes, skills, self.ties))
             skills = skills + rate * (share - skills)
+            if np.array_equal(skills, before, equal_nan=True):
+                break  # no later round would move them either: steps only get shorter
         return self._finish(votes, skills)
 
 

@@ -23,6 +23,13 @@ a gap cannot be further from the true gap than the largest error of a difference
 before they are compared. No bootstrap of two crossed factors is exact; this one is too wide rather than too narrow
 (Owen).
 
+**Few workers.** A spread that is estimated from w workers is itself uncertain. The errors that are due to workers, the
+deviations of a replicate's masses from their mean, are therefore multiplied by the ratio of the quantiles of Student's
+distribution with w - 1 degrees of freedom and of the normal distribution; the errors of drawing tasks are not. Where
+tasks have one vote, the variance of exponential weights is also short of that of new workers by a factor of
+(w - 1) / (w + 1), which is made good; with several votes, a reweighted majority varies more, and that makes up for it.
+`benchmarks/bootstrap.py` prints the coverage.
+
 References
 ----------
 A. B. Owen, The pigeonhole bootstrap, Annals of Applied Statistics 1 (2007), 386-411; A. B. Owen and D. Eckles,
@@ -32,6 +39,7 @@ Bootstrapping data arrays of arbitrary order, Annals of Applied Statistics 6 (20
 import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 from faircrowd._checks import check_choice, check_confidence, check_count, check_random_state
 from faircrowd.aggregate.posterior import TIES, choose
@@ -99,15 +107,36 @@ def bootstrap_gap(
         confidence,
         for_tasks,
         f"bootstrap of workers and tasks, {replicates:,} replicates",
+        _few_workers(votes.votes_per_worker, float(np.mean(np.diff(votes.offsets) == 1)), confidence),
     )
 
 
+def _few_workers(votes_per_worker: NDArray[np.int64], alone: float, confidence: float) -> float:
+    """Return the factor by which the errors that are due to workers are widened, because workers are few.
+
+    ``alone`` is the share of the tasks with one vote.
+    """
+    given = votes_per_worker.astype(np.float64)
+    w = max(float(given.sum() ** 2 / (given**2).sum()), 2.0)  # as many workers with equally many votes
+    tail = 0.5 + confidence / 2
+    return float(np.sqrt(1 + alone * 2 / (w - 1)) * stdtrit(w - 1, tail) / ndtri(tail))
+
+
 def _interval(
-    counts: NDArray[np.float64], masses: NDArray[np.float64], confidence: float, rng: np.random.Generator, method: str
+    counts: NDArray[np.float64],
+    masses: NDArray[np.float64],
+    confidence: float,
+    rng: np.random.Generator,
+    method: str,
+    widen: float = 1.0,
 ) -> GapInterval:
     """Draw the labels of each replicate by the mass of each label, and measure how far rates are from their mean."""
     sizes = counts.sum(axis=1)
     probabilities = masses / masses.sum(axis=2, keepdims=True)
+    if widen != 1:
+        centre = probabilities.mean(axis=0)
+        probabilities = np.clip(centre + widen * (probabilities - centre), 0.0, 1.0)
+        probabilities /= probabilities.sum(axis=2, keepdims=True)
     probabilities = (probabilities * sizes[:, None] + 1 / probabilities.shape[2]) / (sizes[:, None] + 1)
     rates = rng.multinomial(sizes.astype(np.int64), probabilities) / sizes[:, None]
     errors = np.ptp(rates - rates.mean(axis=0), axis=1).max(axis=1)

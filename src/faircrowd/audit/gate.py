@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import check_confidence, check_number, few
 from faircrowd._types import ByTask
-from faircrowd.audit.intervals import gap_limits
+from faircrowd.audit.intervals import approximate_gap_limits, gap_limits
 from faircrowd.errors import InputError
 from faircrowd.fair.constraint import rates_of
 from faircrowd.fair.gap import gap_of, within
@@ -27,6 +27,7 @@ __all__ = ["Verdict", "check_labels"]
 
 _LABEL_COLUMNS = ("label", "agg_label", "answer")
 _MAX_TASKS_NEEDED = 10**6
+_EXACT_STEPS = 20
 _TOO_FEW = "no epsilon is small enough for so few tasks"
 _STEPS = 1000
 """Epsilons are proposed in steps of one thousandth."""
@@ -120,8 +121,9 @@ def check_labels(
 
     By default the verdict is about the population that the tasks are drawn from. The labels pass if the upper limit of
     the gap is at most epsilon, and fail if the lower limit is above it. Labels of a population whose gap is above
-    epsilon pass with a probability of at most about 1 - confidence; labels of a population whose gap is within epsilon
-    fail with at most about this probability.
+    epsilon pass with a probability of at most 1 - confidence; labels of a population whose gap is within epsilon
+    fail with at most this probability. The limits are exact, also for tiny groups and for groups of very different
+    sizes (:mod:`faircrowd.fair.promise.difference_test`).
 
     Parameters
     ----------
@@ -145,7 +147,7 @@ def check_labels(
     >>> check_labels(labels, groups, epsilon=0.1).status
     'pass'
     >>> print(check_labels(labels, groups, epsilon=0.02).reason)
-    the gap may be anywhere from 0.0000 to 0.0467 (95% confidence in each end), and epsilon 0.02 lies between; about \
+    the gap may be anywhere from 0.0000 to 0.0471 (95% confidence in each end), and epsilon 0.02 lies between; about \
 14,000 tasks in each group would be enough, if the rates stay as they are. These labels keep it themselves \
 (these_tasks=True); for all tasks like these, no epsilon is small enough for so few tasks
     >>> check_labels(labels, groups, epsilon=0.02, these_tasks=True).status
@@ -256,7 +258,7 @@ def _make_with(table: NDArray[np.int64], epsilon: float, confidence: float) -> f
 
     def passes(step: int) -> bool:
         part = step / _STEPS / gap if gap else 0.0
-        return gap_limits((mean + part * (rates - mean)) * sizes, confidence).high <= epsilon
+        return approximate_gap_limits((mean + part * (rates - mean)) * sizes, confidence).high <= epsilon
 
     low, high = 0, math.floor(min(gap, epsilon) * _STEPS) + 1
     if not passes(low):
@@ -273,7 +275,7 @@ def _needed(table: NDArray[np.int64], epsilon: float, confidence: float) -> int 
     rates = table / sizes[:, None]
 
     def is_clear(n: int) -> bool:
-        limits = gap_limits(rates * n, confidence)
+        limits = approximate_gap_limits(rates * n, confidence)
         return limits.high <= epsilon or limits.low > epsilon
 
     low = int(sizes.min())  # more than this in each group was not enough
@@ -285,5 +287,16 @@ def _needed(table: NDArray[np.int64], epsilon: float, confidence: float) -> int 
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_clear(middle) else (middle, high)
+    for _ in range(_EXACT_STEPS):  # the exact limits are a little wider
+        limits = gap_limits(_whole_counts(rates, high), confidence)
+        if limits.high <= epsilon or limits.low > epsilon:
+            break
+        high += math.ceil(high / 20)
     unit = int(10 ** max(math.floor(math.log10(high)) - 1, 0))
     return math.ceil(high / unit) * unit  # two digits, rounded up
+
+
+def _whole_counts(rates: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+    """Return the counts of n tasks per group that have nearly these rates."""
+    up_to = np.rint(np.cumsum(rates, axis=1) * n).astype(np.int64)
+    return np.diff(up_to, axis=1, prepend=0)

@@ -59,9 +59,16 @@ def aggregate(
         typer.Option(
             parser=arg.number,
             metavar="NUMBER",
-            help="Tighten epsilon so that new tasks keep it too, with this probability.",
+            help="Promise that new tasks labelled by the rule keep epsilon too, with this probability.",
         ),
     ] = None,
+    promise: Annotated[
+        str,
+        typer.Option(
+            help="Too few tasks for --confidence: required stops with an error; best-effort keeps epsilon on these "
+            "tasks, without a promise."
+        ),
+    ] = "required",
     positive: arg.Positive = None,
     random_state: arg.RandomState = 0,
     report: arg.Report = True,
@@ -78,10 +85,10 @@ def aggregate(
     """
     from faircrowd.runs.write import CHECKPOINT, RUN_FILES, SPARK_LABELS, check_out
 
-    if epsilon is None and (strict or confidence is not None):
+    if epsilon is None and (strict or confidence is not None or promise != "required"):
         raise OptionError(
-            "strict and confidence go with epsilon; give it, or leave them out.",
-            parameter=("strict", "confidence", "epsilon"),
+            "strict, confidence and promise go with epsilon; give it, or leave them out.",
+            parameter=("strict", "confidence", "promise", "epsilon"),
         )
     local = {"truth": truth, "charts": charts, "resume": resume, "memory_limit": memory_limit}
     if engine == "spark" and (given := [name for name, value in local.items() if value]):
@@ -104,7 +111,7 @@ def aggregate(
         calibrate=calibrate,
     )
     largest_gap = 1.0 if epsilon is None else epsilon
-    fair = FairOptions(largest_gap, objective, decision, strict, random_state, confidence, positive)
+    fair = FairOptions(largest_gap, objective, decision, strict, random_state, confidence, positive, promise)
     fair.check()
     options = RunOptions(
         read,

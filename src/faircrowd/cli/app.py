@@ -13,11 +13,12 @@ from faircrowd.cli.aggregate import aggregate
 from faircrowd.cli.apply import apply
 from faircrowd.cli.audit import audit
 from faircrowd.cli.check import check
-from faircrowd.cli.console import plain, print_json
+from faircrowd.cli.console import plain
 from faircrowd.cli.datasets import datasets
 from faircrowd.cli.demo import demo
 from faircrowd.cli.exit_codes import ERROR
 from faircrowd.cli.frontier import frontier
+from faircrowd.cli.json_output import json_only, print_json
 from faircrowd.cli.plan import plan
 from faircrowd.cli.reproduce import reproduce
 from faircrowd.cli.verify import verify
@@ -68,7 +69,16 @@ def options(
 
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; Ctrl-C raises KeyboardInterrupt."""
-    as_json = "--json" in arguments
+    if "--json" not in arguments or "--help" in arguments:
+        return _run(arguments, as_json=False)
+    try:
+        with json_only():
+            return _run(arguments, as_json=True)
+    except OSError as error:
+        return _failed(f"the output cannot be printed: {error.strerror or error}.", as_json=False)
+
+
+def _run(arguments: list[str], *, as_json: bool) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from faircrowd.cli import arguments as arg
-from faircrowd.cli.console import Console, plain, print_json
+from faircrowd.cli.console import Console, plain
 from faircrowd.cli.exit_codes import end_missed
+from faircrowd.cli.json_output import print_json
 from faircrowd.cli.wording import spoken
 from faircrowd.runs.options import ReadOptions
 
@@ -38,6 +39,7 @@ def apply(
 
     Exit code 4 means that labels were written, but their gap is further above epsilon than chance explains.
     """
+    from faircrowd.report.evidence import evidence_name
     from faircrowd.runs.apply_rule import apply_saved_rule
 
     read = ReadOptions(
@@ -58,5 +60,6 @@ def apply(
     if as_json:
         print_json({**applied.to_dict(), "out": str(out), "notes": notes})
     else:
-        console.pairs([*applied.lines(), *(("note", plain(note)) for note in notes), ("wrote", str(out))])
+        wrote = f"{out}, {evidence_name(out.name)}"
+        console.pairs([*applied.lines(), *(("note", plain(note)) for note in notes), ("wrote", wrote)])
     end_missed(applied.missed, as_json=as_json)

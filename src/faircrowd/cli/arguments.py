@@ -141,7 +141,9 @@ NIter = Annotated[int | None, typer.Option(help="Maximum number of rounds of an 
 Tol = Annotated[
     float | None,
     typer.Option(
-        parser=number, metavar="NUMBER", help="Stop when a round raises the objective per vote by no more than this."
+        parser=number,
+        metavar="NUMBER",
+        help="Stop when a round raises the objective per vote by no more than this.",
     ),
 ]
 Objective = Annotated[str, typer.Option(help="What fair labels maximise: accuracy, f1.")]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from faircrowd.cli import arguments as arg
-from faircrowd.cli.console import Console, print_json
+from faircrowd.cli.console import Console
 from faircrowd.cli.exit_codes import VERDICTS
+from faircrowd.cli.json_output import print_json
 from faircrowd.cli.wording import spoken
 from faircrowd.votes.group_policy import MIN_GROUP
 

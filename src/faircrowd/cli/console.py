@@ -1,6 +1,5 @@
 """What the commands print: a summary for people or JSON for machines; progress only on a terminal."""
 
-import json
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import rich.progress
 import rich.table
 from rich.text import Text
 
+from faircrowd.cli.json_output import print_json
 from faircrowd.cli.wording import spoken
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from faircrowd.runs.spark_run import SparkRun
     from faircrowd.runs.write import Written
 
-__all__ = ["Console", "plain", "print_json"]
+__all__ = ["Console", "plain"]
 
 _LONGEST_TEXT = 1000
 _ALARMING = "warning"
@@ -150,14 +150,6 @@ class Console:
     def line(self, text: str = "") -> None:
         """Print a line."""
         self._out.print(Text(plain(text)))
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON, with escapes where the output cannot show a character."""
-    if sys.stdout is None:  # closed by the caller, as with >&-
-        return
-    is_utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(value, ensure_ascii=not is_utf8, allow_nan=False) + "\n")
 
 
 def plain(text: str, limit: int = 400) -> str:

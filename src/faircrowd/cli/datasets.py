@@ -7,7 +7,8 @@ import typer
 
 from faircrowd._checks import check_choice
 from faircrowd.cli import arguments as arg
-from faircrowd.cli.console import Console, print_json
+from faircrowd.cli.console import Console
+from faircrowd.cli.json_output import print_json
 from faircrowd.errors import InputError, OptionError
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """``faircrowd frontier``: what every epsilon would cost."""
 
 from faircrowd.cli import arguments as arg
-from faircrowd.cli.console import Console, print_json
+from faircrowd.cli.console import Console
+from faircrowd.cli.json_output import print_json
 from faircrowd.errors import OptionError
 from faircrowd.runs.options import FrontierOptions, ModelOptions, ReadOptions, RunOptions
 from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines

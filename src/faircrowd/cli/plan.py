@@ -8,7 +8,8 @@ import typer
 
 from faircrowd._checks import check_choice, check_count, check_number
 from faircrowd.cli import arguments as arg
-from faircrowd.cli.console import Console, print_json
+from faircrowd.cli.console import Console
+from faircrowd.cli.json_output import print_json
 from faircrowd.cli.wording import spoken
 from faircrowd.errors import OptionError
 from faircrowd.runs.options import ModelOptions, ReadOptions, RunOptions

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from faircrowd.cli import arguments as arg
-from faircrowd.cli.console import Console, print_json
+from faircrowd.cli.console import Console
+from faircrowd.cli.json_output import print_json
 from faircrowd.errors import FileError, OptionError
 
 __all__ = ["reproduce"]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from faircrowd.cli import arguments as arg
-from faircrowd.cli.console import Console, print_json
+from faircrowd.cli.console import Console
+from faircrowd.cli.json_output import print_json
 
 if TYPE_CHECKING:
     from faircrowd.runs.verify import Verification

@@ -1,6 +1,7 @@
 """Messages of the library in the words of the command line: parameters become options."""
 
 import re
+import shlex
 from collections.abc import Sequence
 
 __all__ = ["OPTIONS", "spoken"]
@@ -29,6 +30,7 @@ OPTIONS = frozenset(
             "decision",
             "strict",
             "confidence",
+            "promise",
             "random_state",
             "report",
             "charts",
@@ -82,13 +84,22 @@ def spoken(text: str, parameters: Sequence[str] = ()) -> str:
     '--epsilon must be a number from 0 to 1; got 2.'
     >>> spoken("raise memory_limit, or use engine='spark'; leave resume=True out")
     'raise --memory-limit, or use --engine spark; leave --resume out'
+    >>> spoken("Give several columns as a list: sensitive_features=['age', 'job title'].")
+    "Give several columns one by one: --group age --group 'job title'."
     """
+    text = re.sub(r"as a list: sensitive_features=\[([^]]*)\]", _repeated, text)
     text = re.sub(r"\bwith ([a-z_]+)=False\b", lambda found: f"without {found[1]}=True", text)
     text = re.sub(r"(?<![\w-])([a-z_]+)=('([\w.+-]+)'|\.\.\.|[\w+-]+(\.\w+)*)", _assigned, text)
     carried = {name for name in parameters if name in _ALIASES or name in OPTIONS}
     for name in sorted({*carried, *_NOT_WORDS}):
         text = re.sub(rf"(?<![\w/.'\"=-]){name}(?![\w/'\"=-]|\.\w)", _option(name), text)
     return text
+
+
+def _repeated(found: re.Match[str]) -> str:
+    """Spell a list of columns as an option that is given several times."""
+    names = re.findall(r"'([^']*)'|\"([^\"]*)\"", found[1])
+    return "one by one: " + " ".join(f"--group {shlex.quote(one or other)}" for one, other in names)
 
 
 def _assigned(found: re.Match[str]) -> str:

@@ -14,11 +14,14 @@ thresholds/
     The solver for two classes and two groups: exact thresholds.
 program/
     The solver for any number of classes and groups: a linear program over atoms.
+whole_tasks/
+    How far labels of whole tasks may exceed epsilon, and how randomized ones are drawn.
 rule, sql
     The rule for new tasks, as JSON and as SQL.
-certificate, frontier, what_if, margin
-    What was reached and the numbers to check it; every epsilon at once; what other epsilons would give; what holds for
-    all tasks like these.
+certificate, frontier, what_if
+    What was reached and the numbers to check it; every epsilon at once; what other epsilons would give.
+promise/
+    What holds for all tasks like these, not only for these.
 known_labels
     Accuracy, price and the truth's own gap as estimated from known labels.
 
@@ -60,7 +63,8 @@ from faircrowd.fair.rule import FairRule
 
 if TYPE_CHECKING:
     from faircrowd.fair.known_labels import GoldEstimates
-    from faircrowd.fair.margin import Margin, margin_for
+    from faircrowd.fair.promise.margin import Margin, margin_for
+    from faircrowd.fair.promise.statement import Promise
     from faircrowd.fair.tasks.spark_problem import apply_rule
 
 __all__ = [
@@ -72,6 +76,7 @@ __all__ = [
     "Frontier",
     "GoldEstimates",
     "Margin",
+    "Promise",
     "apply_rule",
     "make_fair",
     "margin_for",
@@ -79,8 +84,9 @@ __all__ = [
 
 _IMPORTED_ON_FIRST_USE = {
     "GoldEstimates": "known_labels",
-    "Margin": "margin",
-    "margin_for": "margin",
+    "Margin": "promise.margin",
+    "Promise": "promise.statement",
+    "margin_for": "promise.margin",
     "apply_rule": "tasks.spark_problem",
 }
 

@@ -82,7 +82,8 @@ class Certificate:
     tasks : int
     promise : dict or None
         With ``confidence``: what is promised about all tasks like these (``epsilon``, ``confidence``), by which
-        inequality, and whether there are enough tasks for it. ``epsilon`` above is then the tightened one.
+        ``method``, and whether there are enough tasks for it (:class:`faircrowd.fair.Promise`). ``epsilon`` above is
+        then the tightened one.
     calibration : dict or None
         How the posterior was calibrated, and the accuracy that known labels estimate; None without known labels.
     left_out : dict

@@ -69,6 +69,7 @@ class FairCrowd(Parameters):
     random_state : int
     strict : bool
     confidence : float, optional
+    promise : {"required", "best-effort"}
     positive : class, optional
         As in :func:`faircrowd.make_fair`.
     min_group : int
@@ -84,6 +85,7 @@ class FairCrowd(Parameters):
     probas_
         The aggregator's posterior.
     rule_ : FairRule
+        For new tasks.
     certificate_ : Certificate
     frontier_ : Frontier
         Every epsilon at once.
@@ -121,6 +123,7 @@ class FairCrowd(Parameters):
     random_state: int = 0
     strict: bool = False
     confidence: float | None = None
+    promise: str = "required"
     positive: Any = None
     min_group: int = MIN_GROUP
     small_groups: str = "leave-out"
@@ -264,7 +267,7 @@ class FairCrowd(Parameters):
             return None
         if self._estimates is None:
             # With `confidence`, the certificate has the tightened epsilon.
-            asked = {**self._asked, "epsilon": result.certificate.epsilon, "confidence": None}
+            asked = {**self._asked, "epsilon": result.certificate.epsilon, "confidence": None, "promise": "required"}
             self._estimates = estimates_of(model, result.solved.labels, asked)
         return self._estimates
 

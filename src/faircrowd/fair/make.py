@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, overload
 
@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd._checks import check_choice, check_count, check_number, few, warn
 from faircrowd.errors import DataWarning, DrasticChangeWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
-from faircrowd.fair.constraint import make_constraint, prices_of
+from faircrowd.fair.constraint import make_constraint
 from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.outcome.alarms import alarm
-from faircrowd.fair.rule import FairRule
+from faircrowd.fair.rule import FairRule, rule_of
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.from_votes import settled
@@ -24,15 +24,21 @@ from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
-from faircrowd.fair.tasks.tie_precision import learn_tie_precision
-from faircrowd.fair.whole_tasks import WHY_DRAWS_EXCEED, draw_excess, rounding_loss, strict_price, why_exceeded
+from faircrowd.fair.whole_tasks.allowance import (
+    WHY_DRAWS_EXCEED,
+    draw_excess,
+    rounding_loss,
+    strict_price,
+    why_exceeded,
+)
+from faircrowd.votes import Vocabulary
 from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from faircrowd._types import ByTask, FrameLike, ValuesLike
-    from faircrowd.fair.margin import Margin
+    from faircrowd.fair.promise.statement import Promise
     from faircrowd.votes.vocabulary import Codes
 
     Tasks = TypeVar("Tasks", bound=Population, default=Problem, covariant=True)
@@ -60,9 +66,11 @@ class FairResult(Generic[Tasks, ResultRows]):
     probabilities
         The probability of each label under the best randomized rule.
     rule : FairRule
-        For new tasks.
+        For new tasks. With ``confidence`` it is the rule that the promise is about.
+    rule_of_labels : FairRule
+        The rule that the labels of these tasks follow; ``rule`` itself, unless a promise is about another one.
     certificate : Certificate
-    margin : Margin or None
+    promise : Promise or None
         With ``confidence``: what is promised about all tasks like these, and on what grounds.
     frontier : Frontier
         Every epsilon at once (computed when first used).
@@ -73,8 +81,9 @@ class FairResult(Generic[Tasks, ResultRows]):
     problem: Tasks
     solved: Solution[ResultRows]
     rule: FairRule
+    rule_of_labels: FairRule
     certificate: Certificate
-    margin: "Margin | None"
+    promise: "Promise | None"
     _trace: "Callable[[Codes | None], Frontier]"
     _tally: Tally
     _solve_again: Callable[[float], Tally] | None = None
@@ -127,6 +136,7 @@ def make_fair(
     evidence: "ValuesLike | None" = None,
     ties: str = "first",
     confidence: float | None = None,
+    promise: str = "required",
     positive: Any = None,
     min_group: int = 1,
     small_groups: str = "leave-out",
@@ -165,9 +175,13 @@ def make_fair(
     ties : {"first", "last"}
         The class of the aggregator's own label where its posterior is tied.
     confidence : float, optional
-        Tighten epsilon, so that the gap of the rule on all tasks like these (not only on these) is within epsilon
-        with this probability; :class:`faircrowd.fair.Margin` holds the inequality. If there are too few tasks to
-        promise it, there is a warning, and the gap is made as small as possible.
+        Promise that the gap of the rule on all tasks like these, not only on these, is within epsilon, with this
+        probability; :class:`faircrowd.fair.Promise` says what exactly is promised. The rule is then made from some of
+        the tasks and the others, held out from that; the labels of these tasks are the best ones at the tighter
+        epsilon for which the promise holds.
+    promise : {"required", "best-effort"}
+        What to do if there are too few tasks to promise it: raise an error that says how many would do, or warn and
+        keep epsilon on these tasks alone, without a promise.
     positive : class, optional
         The class whose F1 is maximised, for ``objective="f1"``; by default the second of the posterior. The certificate
         names it.
@@ -218,6 +232,7 @@ def make_fair(
         random_state=random_state,
         strict=strict,
         confidence=confidence,
+        promise=promise,
         positive=positive,
     )
     warn_of_result(result)
@@ -246,6 +261,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    promise: str = "required",
     positive: object = None,
     constraint: str = "parity",
 ) -> FairResult: ...
@@ -261,6 +277,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    promise: str = "required",
     positive: object = None,
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]: ...
@@ -275,6 +292,7 @@ def solve_problem(
     random_state: int,
     strict: bool = False,
     confidence: float | None = None,
+    promise: str = "required",
     positive: object = None,
     constraint: str = "parity",
 ) -> FairResult[Population[Rows], Rows]:
@@ -287,8 +305,8 @@ def solve_problem(
     check_choice("decision", decision, ("deterministic", "randomized"))
     random_state = check_count("random_state", random_state)
     gain = make_gain(objective, problem.n_classes, _positive_code(problem, objective, positive))
-    margin = None if confidence is None else _margin(problem, epsilon, confidence)
-    epsilon = epsilon if margin is None else margin.tightened
+    found, promised_rule = _promise(problem, gain, epsilon, confidence, random_state, constraint, promise)
+    epsilon = epsilon if found is None else found.tightened
     start = time.perf_counter()
     solved = solve(problem, gain, make_constraint(constraint, epsilon), decision, random_state, strict)
     seconds = time.perf_counter() - start
@@ -297,7 +315,7 @@ def solve_problem(
     if decision == "randomized":
         average = problem.expected_tally(solved.probabilities, solved.gain)
     gap_allowed, why = _gap_allowed(problem.compared(), solved, epsilon, decision)
-    rule = _rule(problem, solved, tally, epsilon, random_state)
+    rule = rule_of(problem, solved, tally.mass.sum(axis=(1, 2)), epsilon, random_state)
     certificate = certify(
         problem.classes,
         problem.groups,
@@ -312,7 +330,7 @@ def solve_problem(
         decision=decision,
         solver=solved.solver,
         seconds=seconds,
-        promise=None if margin is None else asdict(margin),
+        promise=None if found is None else asdict(found),
         left_out=problem.left_out,
         merged_groups=problem.merged_groups,
         gap_allowed=gap_allowed,
@@ -334,7 +352,8 @@ def solve_problem(
     is_quick = (
         isinstance(problem, Problem) and not strict and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
     )
-    return FairResult(problem, solved, rule, certificate, margin, frontier, tally, again if is_quick else None)
+    new = promised_rule or rule
+    return FairResult(problem, solved, new, rule, certificate, found, frontier, tally, again if is_quick else None)
 
 
 def _warn_of_tiny_groups(problem: "Problem") -> None:
@@ -383,43 +402,36 @@ def _warn_of_price(problem: Population, gain: Gain, certificate: Certificate) ->
         warn(strict_price(certificate, problem.sizes), DataWarning)
 
 
-def _margin(problem: Population, epsilon: float, confidence: float) -> "Margin":
-    from faircrowd.fair.margin import margin_for
+def _promise(
+    problem: Population,
+    gain: Gain,
+    epsilon: float,
+    confidence: float | None,
+    random_state: int,
+    constraint: str,
+    promise: str,
+) -> "tuple[Promise | None, FairRule | None]":
+    """Return the promise that was asked for, if any, and the rule that it is about if that is one of its own."""
+    if confidence is None:
+        if promise != "required":
+            raise OptionError(
+                "promise goes with confidence; give it, or leave promise out.", parameter=("promise", "confidence")
+            )
+        return None, None
+    from faircrowd.fair.promise.find import find_promise
 
-    if problem.weights is not None:
-        raise OptionError("confidence is for tasks of equal weight; leave sample_weight out.")
-    found = margin_for(problem.compared().sizes, problem.n_classes, epsilon, confidence)
-    if not found.enough:
-        warn(f"{str(found).capitalize()}.", DataWarning)
-    return found
-
-
-def _rule(problem: Population, solved: Solution[Rows], tally: Tally, epsilon: float, random_state: int) -> FairRule:
-    mass = tally.mass.sum(axis=(1, 2))
-    prices, shares = prices_of(solved.multipliers, mass), mass / mass.sum()
-    return FairRule(
-        classes=tuple(problem.classes.to_list()),
-        groups=tuple(problem.groups.to_list()),
-        prices=prices,
-        gain_matrix=solved.gain.matrix,
-        gain_offset=solved.gain.offset,
-        shares=shares,
-        epsilon=epsilon,
-        random_state=random_state,
-        ties=solved.ties,
-        precision=learn_tie_precision(problem, solved.gain, prices, shares, solved.ties),
-        left_out=tuple(problem.left_out),
-        merged=problem.merged_groups,
-    )
+    found, rule = find_promise(problem, gain, epsilon, confidence, random_state, constraint=constraint, promise=promise)
+    return found if rule is None else replace(found, rule=_in_words(rule)), rule
 
 
 def _in_words(rule: FairRule) -> str:
     thresholds = rule.thresholds
     if thresholds is None:
         return str(rule)
+    groups, classes = (Vocabulary.of(list(values)).names for values in (rule.groups, rule.classes))
     texts = [
-        f"group {name!s} needs a posterior above {t:.4f}"
-        for a, (name, t) in enumerate(zip(rule.groups, thresholds, strict=True))
+        f"group {name} needs a posterior above {t:.4f}"
+        for a, (name, t) in enumerate(zip(groups, thresholds, strict=True))
         if a not in rule.left_out
     ]
-    return ", ".join(texts) + f" for label {rule.classes[1]!s}"
+    return ", ".join(texts) + f" for label {classes[1]}"

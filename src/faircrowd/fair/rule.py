@@ -11,23 +11,33 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
-from faircrowd.fair.solution import TieWeights
+from faircrowd.fair.constraint import prices_of
+from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.sql import case_expression
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
-from faircrowd.fair.tasks.tie_precision import TiePrecision, digits_of, near_ties, sensitivity, step_of
+from faircrowd.fair.tasks.tie_precision import (
+    TiePrecision,
+    digits_of,
+    learn_tie_precision,
+    near_ties,
+    sensitivity,
+    step_of,
+)
 from faircrowd.fair.tolerances import SUM_TO_ONE, tie_widths
 from faircrowd.storage.json_values import from_plain, to_plain
 from faircrowd.storage.untrusted import parse_json
 from faircrowd.votes import Vocabulary
-from faircrowd.votes.vocabulary import Codes, value_name
+from faircrowd.votes.vocabulary import Codes, shown
 
 if TYPE_CHECKING:
     from faircrowd._types import ByTask, FrameLike
 
-__all__ = ["FairRule", "thresholds_of"]
+__all__ = ["FairRule", "rule_of", "thresholds_of"]
 
+_NO_FAVOUR = 5e-5
+"""What is added to a posterior is shown to four digits; less than this is nothing."""
 _SCHEMA = 2
 _KEYS = {
     *("schema", "kind", "classes", "groups", "epsilon", "random_state"),
@@ -243,12 +253,12 @@ class FairRule:
         group = self.codes_of_groups(problem)
         strange = np.flatnonzero((group < 0) & (problem.sizes > 0))
         if strange.size:
-            names = few(problem.groups.some(strange[:5]), strange.size)
+            names = few(shown(problem.groups.some(strange[:5])), strange.size)
             tasks = int(problem.sizes[strange].sum())
             if unknown == "error":
                 raise InputError(
                     f"{tasks:,} tasks are of groups that the rule does not know: {names}; "
-                    f"it knows {few(self.groups)}. unknown='own' gives them the aggregator's own label."
+                    f"it knows {few(shown(self.groups))}. unknown='own' gives them the aggregator's own label."
                 )
             warn(f"{tasks:,} tasks of unknown groups ({names}) got the aggregator's own label.", DataWarning)
         return column, group
@@ -383,19 +393,37 @@ class FairRule:
             raise InputError("This rule's numbers do not fit its classes and groups; it was edited or cut off.")
 
     def __str__(self) -> str:
-        names = [value_name(name) for name in self.groups]
+        names, classes = (Vocabulary.of(list(values)).names for values in (self.groups, self.classes))
         compared = [name for a, name in enumerate(names) if a not in self.left_out]
         lines = [f"fair rule, gap at most {self.epsilon:g} between groups {few(compared)}"]
         thresholds = self.thresholds
-        for a, name in enumerate(names):
-            if a in self.left_out:
-                lines.append(f"  group {name!s}, left out of the gap: the label that gains the most")
-            elif thresholds is not None:
-                lines.append(f"  group {name!s}: {self.classes[1]!s} where its posterior is above {thresholds[a]:.4f}")
-            else:
-                prices = ", ".join(f"{c!s} {-p:+z.4f}" for c, p in zip(self.classes, self.prices[a], strict=True))
-                lines.append(f"  group {name!s}: highest of gain and {prices}")
-        return "\n".join(lines)
+        if thresholds is not None:
+            said = [f": {classes[1]} where its posterior is above {threshold:.4f}" for threshold in thresholds]
+        else:
+            is_accuracy = np.array_equal(self.gain_matrix, np.eye(len(classes))) and not self.gain_offset.any()
+            lines[0] += f"; the label with the highest {'posterior' if is_accuracy else 'gain'} wins, after favours"
+            said = [f": {_favours(classes, prices)}" for prices in self.prices]
+        for a in self.left_out:
+            said[a] = ", left out of the gap: the label that gains the most"
+        return "\n".join([*lines, *(f"  group {name}{words}" for name, words in zip(names, said, strict=True))])
+
+
+def _favours(classes: list[str], prices: NDArray[np.float64]) -> str:
+    """Return which labels of a group are favoured, and by how much: what is added to their posterior (or gain).
+
+    Only differences count, so as many labels as possible have nothing added; of several choices, the middle price.
+    """
+    favours = -prices
+    equal = (np.abs(favours[:, None] - favours) < _NO_FAVOUR).sum(axis=1)
+    usual = np.sort(favours[equal == equal.max()])
+    favours = favours - usual[(usual.size - 1) // 2]
+    order = np.argsort(-np.abs(favours), kind="stable")
+    said = [
+        f"{'favours' if favours[k] > 0 else 'disfavours'} {classes[k]} by {abs(favours[k]):.4f}"
+        for k in order
+        if abs(favours[k]) >= _NO_FAVOUR
+    ]
+    return ", ".join(said) or "favours no label"
 
 
 def _is_tie(members: tuple[Any, ...], weights: tuple[Any, ...], n_classes: int) -> bool:
@@ -426,6 +454,32 @@ def _labels(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> Codes
     chances[:, column] = _probabilities(tasks, rule, column, places)
     drawn = draw(chances, lambda rows: tasks.hashes(rows, rule.random_state))
     return np.asarray(np.argsort(column).astype(np.int32)[drawn])
+
+
+def rule_of(
+    problem: Population[Rows],
+    solved: Solution[Rows],
+    mass: NDArray[np.float64] | NDArray[np.int64],
+    epsilon: float,
+    random_state: int,
+) -> FairRule:
+    """Return the rule of a solution; ``mass`` is the weight of each group."""
+    weights = np.asarray(mass, dtype=np.float64)
+    prices, shares = prices_of(solved.multipliers, weights), weights / weights.sum()
+    return FairRule(
+        classes=tuple(problem.classes.to_list()),
+        groups=tuple(problem.groups.to_list()),
+        prices=prices,
+        gain_matrix=solved.gain.matrix,
+        gain_offset=solved.gain.offset,
+        shares=shares,
+        epsilon=epsilon,
+        random_state=random_state,
+        ties=solved.ties,
+        precision=learn_tie_precision(problem, solved.gain, prices, shares, solved.ties),
+        left_out=tuple(problem.left_out),
+        merged=problem.merged_groups,
+    )
 
 
 def thresholds_of(

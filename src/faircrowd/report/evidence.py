@@ -11,7 +11,7 @@ from faircrowd import __version__
 from faircrowd.errors import FileError, InputError
 from faircrowd.storage.untrusted import read_json
 
-__all__ = ["EVIDENCE", "VERSIONS", "evidence", "file_hash", "read_evidence", "versions"]
+__all__ = ["EVIDENCE", "VERSIONS", "evidence", "evidence_name", "file_hash", "read_evidence", "versions"]
 
 EVIDENCE = "evidence.json"
 VERSIONS = ("version", "python", "libraries")
@@ -55,6 +55,17 @@ def evidence(
     }
 
 
+def evidence_name(file: str) -> str:
+    """Return the name of the evidence of a single file, which lies beside it.
+
+    Examples
+    --------
+    >>> evidence_name("new.csv")
+    'new.csv.evidence.json'
+    """
+    return f"{file}.{EVIDENCE}"
+
+
 def versions() -> dict[str, Any]:
     """Return the versions of faircrowd, Python and libraries: what ``VERSIONS`` names."""
     found = __version__, platform.python_version(), {name: _version(name) for name in _LIBRARIES}
@@ -62,8 +73,8 @@ def versions() -> dict[str, Any]:
 
 
 def read_evidence(folder: Path) -> dict[str, Any]:
-    """Read the evidence of a folder."""
-    place = folder / EVIDENCE
+    """Read the evidence of a folder, or that of a single file by its own name."""
+    place = folder if folder.name.endswith(f".{EVIDENCE}") else folder / EVIDENCE
     try:
         found = read_json(place, "evidence")
     except FileError as error:

@@ -28,6 +28,7 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = ["fair_story", "plain_story"]
 
 _EXAMPLES = 5
+_LONGEST_RULE = 300
 _LONGEST_ALARM = 1000
 _FEWEST_TRUTHS = 50
 """With fewer known labels, confidence is not compared with the share of right labels: it would be mostly chance."""
@@ -110,16 +111,27 @@ def fair_story(
         "n_groups": len(groups),
         "interval": audit.interval,
         "changes": _changes(result, groups, classes),
+        "rule": _rule(result, asked),
         "estimates": None if calibration is None else _estimates(summary, calibration, estimates),
         "truth": _truth(summary),
         "errors": _errors(summary, result, truth, groups, classes),
         "certificate": result.certificate if asked else None,
         "optimum": optimum_in_words(result.certificate),
-        "promise": None if result.margin is None else str(result.margin),
+        "promise": None if result.promise is None else str(result.promise),
         "audit": audit,
         "group_names": groups,
         "people": worker_facts(audit.workers),
     }
+
+
+def _rule(result: FairResult, asked: bool) -> dict[str, Any] | None:
+    """Return the rule in words, by group; None where there is none, or where thresholds say it."""
+    if not asked or result.rule.thresholds is not None:
+        return None
+    head, *lines = str(result.rule).splitlines()
+    more = [f"{len(lines) - MAX_GROUPS:,} more groups are in rule.json"] if len(lines) > MAX_GROUPS else []
+    said = [short(line.strip(), _LONGEST_RULE) for line in lines[:MAX_GROUPS]]
+    return {"of": "gain" if "highest gain" in head else "posterior", "lines": [*said, *more]}
 
 
 def _alarms(result: FairResult) -> list[str]:

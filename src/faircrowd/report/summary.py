@@ -20,7 +20,7 @@ from faircrowd.engines import LocalEngine
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import gap_of, within
 from faircrowd.fair.known_labels import GoldEstimates
-from faircrowd.fair.margin import Margin
+from faircrowd.fair.promise.statement import Promise
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy, share_right, truth_facts, warning
 from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
 from faircrowd.report.fair_words import cost_in_words, excess_in_words, gap_in_words, optimum_in_words
@@ -90,6 +90,8 @@ class Summary:
         Whether the votes of a task are independent given its class; None if the method does not assume it.
     certain_changes : CertainChanges or None
         How many of the labels that were changed to be fair were certain; None if none was changed.
+    made_fair : bool or None
+        Whether the labels were made fair to the groups, which takes an epsilon; None without groups.
     options : dict
         What the run was given, to repeat it.
     version : str
@@ -129,6 +131,7 @@ class Summary:
     estimated_truth_gap: AccuracyEstimate | None = None
     independence: Independence | None = None
     certain_changes: CertainChanges | None = None
+    made_fair: bool | None = None
     options: dict[str, Any] = field(default_factory=dict)
     version: str = ""
 
@@ -204,6 +207,8 @@ class Summary:
     def notes(self) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
         said = []
+        if self.made_fair is False:
+            said.append("the labels are not made fair to the groups; epsilon=... bounds the gap between them")
         if self.converged is False:
             said.append("the rounds ran out before the model converged; raise n_iter, or tol")
         if self.ties:
@@ -302,6 +307,7 @@ def summarise(
         **estimate_facts(model, estimates, is_fair=fair is not None),
         independence=independence_of(model),
         certain_changes=None if fair is None else certain_changes(model, posterior, fair),
+        made_fair=fair is not None if "gap" in grouped else None,
         options=options or {},
         version=__version__,
         **grouped,
@@ -355,7 +361,7 @@ def fair_lines(
     if (excess := excess_in_words(c)) is not None:
         lines.append(("note", excess))
     if c.promise is not None:
-        lines.append(("promise", str(Margin(**c.promise))))
+        lines.append(("promise", str(Promise(**c.promise))))
     what = c.objective if c.positive is None else f"{c.objective} of {c.positive}"
     numbers = f"bound {c.bound:.6f}, believed {what} {c.value:.6f}; {c.solver}"
     lines.append(("optimum", f"{optimum_in_words(c)} ({numbers})"))
@@ -364,10 +370,16 @@ def fair_lines(
         rest = sum(row["tasks"] for row in c.changes[_MAX_SHOWN_CHANGES:])
         more = [f"{rest:,} in {len(moved) - _MAX_SHOWN_CHANGES} other ways (see labels.csv)"] if rest else []
         lines.append(("changed", "; ".join([*moved[:_MAX_SHOWN_CHANGES], *more])))
-    rule = c.thresholds.splitlines()
-    more = [f"and {len(rule) - _MAX_SHOWN_RULE:,} more (see rule.json)"] if len(rule) > _MAX_SHOWN_RULE else []
-    lines.append(("rule", " | ".join(line.strip() for line in [*rule[:_MAX_SHOWN_RULE], *more])))
+    lines.append(("rule", _shown_rule(c.thresholds)))
+    if c.promise is not None and c.promise["rule"]:
+        lines.append(("new tasks", _shown_rule(c.promise["rule"])))
     return lines
+
+
+def _shown_rule(words: str) -> str:
+    rule = words.splitlines()
+    more = [f"and {len(rule) - _MAX_SHOWN_RULE:,} more (see rule.json)"] if len(rule) > _MAX_SHOWN_RULE else []
+    return " | ".join(line.strip() for line in [*rule[:_MAX_SHOWN_RULE], *more])
 
 
 def group_facts(

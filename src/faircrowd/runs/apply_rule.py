@@ -1,5 +1,6 @@
 """The saved rule and model of a run on new tasks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from faircrowd.aggregate.posterior import Posterior
-from faircrowd.aggregate.saved import load_model
+from faircrowd.aggregate.saved import MODEL_FILES, load_model
 from faircrowd.audit.intervals import gap_limits
 from faircrowd.errors import FileError, InputError, OptionError
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.from_votes import from_posterior
-from faircrowd.report import OutputFolder, labels_table
+from faircrowd.report import OutputFolder, label_tables
+from faircrowd.report.evidence import evidence, evidence_name
+from faircrowd.report.reasons import Reasons
 from faircrowd.runs.options import ReadOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import check_out
@@ -66,10 +69,13 @@ class Applied:
         """How many labels differ from the aggregator's own."""
         return int((self.labels != self.posterior.label_codes).sum())
 
-    def write(self, path: Path, progress: Progress = QUIET) -> None:
-        """Write the labels as CSV, one row per task."""
+    def write(self, path: Path, proof: Mapping[str, Any], progress: Progress = QUIET) -> None:
+        """Write the labels as CSV, one row per task, and beside it the evidence, to which their hash is added."""
+        problem = from_posterior(self.posterior, self.votes)
+        why = Reasons.of_rule(self.rule, problem, self.labels).columns
         with progress.waiting(f"writing {path}"), OutputFolder(path.parent) as folder:
-            folder.write_csv(path.name, labels_table(self.votes, self.posterior, self.labels))
+            folder.write_csv(path.name, label_tables(self.votes, self.posterior, self.labels, why))
+            folder.write_json(evidence_name(path.name), {**proof, "outputs": folder.hashes()})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values, ready for JSON."""
@@ -125,7 +131,7 @@ class Applied:
 def apply_saved_rule(
     rule: Path, read: ReadOptions, out: Path, *, unknown: str = "error", progress: Progress = QUIET
 ) -> Applied:
-    """Label new tasks with the model and the rule of an earlier run, and write the labels.
+    """Label new tasks with the model and the rule of an earlier run; write the labels and, beside them, evidence.
 
     Parameters
     ----------
@@ -142,7 +148,13 @@ def apply_saved_rule(
         raise OptionError("A rule is applied to votes in a file; give votes=...")
     if out.is_dir():
         raise OptionError(f"{out} is a folder; name a file for the labels.")
-    check_out(out.parent, [out.name], (rule, *(path for path in (read.votes, read.tasks) if path is not None)))
+    inputs = {
+        "rule": rule,
+        **{name: rule.parent / name for name in MODEL_FILES},
+        "votes": read.votes,
+        "tasks": read.tasks,
+    }
+    check_out(out.parent, [out.name, evidence_name(out.name)], inputs.values())
     learned = FairRule.from_json(_text(rule))
     model = load_model(rule.parent)
     group = list(read.group) or _columns_of(rule.parent)
@@ -172,7 +184,16 @@ def apply_saved_rule(
         int(np.count_nonzero(model.votes_.workers.code_of(table.workers.values) < 0)),
         gap_limits(tally.tasks.sum(axis=1)[compared], _CONFIDENCE).low if several else None,
     )
-    applied.write(out, progress)
+    options = {
+        "rule": str(rule),
+        "votes": str(read.votes),
+        "tasks": None if read.tasks is None else str(read.tasks),
+        "group": group,
+        "unknown": unknown,
+        "reading": read.columns,
+        "out": str(out),
+    }
+    applied.write(out, evidence("apply", options, inputs, None), progress)
     return applied
 
 

@@ -18,6 +18,7 @@ from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import Facts, from_table
 from faircrowd.votes.frames import ALIASES, find_column
 from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
+from faircrowd.votes.line_breaks import line_break_line, line_breaks
 from faircrowd.votes.readers import read_header
 from faircrowd.votes.vocabulary import Column
 
@@ -128,6 +129,8 @@ def _read(options: CheckOptions) -> tuple[Facts, pa.Table, list[str], str]:
             f"{strange.size:,} of {len(labelled):,} labelled tasks are not in {source}: "
             f"{few(labelled.some(strange[:5]), strange.size)}; do the task ids match?"
         )
+    broken = line_breaks({"task": labelled, "label": encode(values)[1]})
+    notes += [f"{labels}: {line_break_line(role, *found)}" for role, found in broken.items()]
     lacking, unlabelled = np.flatnonzero(labelled.code_of(known.values) < 0), ""
     if lacking.size:
         unlabelled = f"{lacking.size:,} of {len(known):,} tasks in {source} have no label in {labels}: "

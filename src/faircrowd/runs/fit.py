@@ -57,6 +57,8 @@ def fit(options: RunOptions, progress: Progress = QUIET, places: Mapping[str, Pa
     model, fair = options.model.make(), None
     gold = [] if found.gold is None else [found.gold]
     checkpoint = _checkpoint(model, found.votes, here, engine)
+    if engine.resume and checkpoint is not None and not checkpoint.path.exists():
+        progress.tell(f"there is nothing to resume ({checkpoint.path} is not there); starting from the first round")
     with progress.rounds(options.model.method) as on_round:
         more: dict[str, Any] = {"on_round": on_round} if isinstance(model, Iterative | CalibratedCrowd) else {}
         if isinstance(model, Iterative):

@@ -28,6 +28,7 @@ __all__ = [
 
 ENGINES = ("auto", "memory", "stream", "spark")
 DECISIONS = ("deterministic", "randomized")
+PROMISES = ("required", "best-effort")
 NONE = "none"
 """How the command line says None."""
 CALIBRATED = "calibrated"
@@ -162,6 +163,7 @@ class FairOptions:
     random_state: int = 0
     confidence: float | None = None
     positive: str | None = None
+    promise: str = "required"
 
     def check(self) -> None:
         """Raise if an option is outside its range."""
@@ -169,6 +171,13 @@ class FairOptions:
         if isinstance(self.objective, str):
             check_choice("objective", self.objective, ("accuracy", "f1"))
         check_choice("decision", self.decision, DECISIONS)
+        check_choice("promise", self.promise, PROMISES)
+        if self.confidence is not None:
+            check_confidence("confidence", self.confidence)
+        elif self.promise != "required":
+            raise OptionError(
+                "promise goes with confidence; give it, or leave promise out.", parameter=("promise", "confidence")
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain values, ready for JSON."""

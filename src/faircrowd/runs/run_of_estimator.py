@@ -59,6 +59,7 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
             int(fair.random_state),
             None if fair.confidence is None else float(fair.confidence),
             None if fair.positive is None else result.certificate.positive,
+            fair.promise,
         ),
         gold_in_memory=given.true_labels is not None and not isinstance(given.true_labels, str),
     )

@@ -170,6 +170,7 @@ def _summary(model: Aggregator, problem: Any, labels: Any, options: RunOptions) 
         believed_accuracy_before=None if options.fair is None else believed_before,
         **estimate_facts(model, None, is_fair=options.fair is not None),
         independence=independence_of(model),
+        made_fair=options.fair is not None if grouped else None,
         options=options.to_dict(),
         version=__version__,
         **grouped,

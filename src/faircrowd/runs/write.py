@@ -139,7 +139,7 @@ def write_evidence(
 def _aggregate_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
     result = run.result
     folder.forget(SPARK_LABELS)
-    why = None if result is None else Reasons(result).columns
+    why = None if result is None else Reasons.of(result).columns
     labels = None if result is None else run.labels
     folder.write_csv("labels.csv", label_tables(run.votes, run.posterior, labels, why))
     people = workers_table(run.votes, run.labels)

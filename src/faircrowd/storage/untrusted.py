@@ -120,9 +120,10 @@ def read_arrays(path: Path, what: str, shapes: Mapping[str, tuple[int, ...] | No
         raise
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except FAULTS as error:
-        why = f"{type(error).__name__}: {str(error)[:200]}"
-        raise InputError(f"{path} holds no {what} of faircrowd ({why}).") from None
+    except FAULTS:
+        raise InputError(
+            f"{path} holds no {what} of faircrowd: it is not an .npz file with the arrays of one; was it edited or cut?"
+        ) from None
 
 
 def _array(packed: zipfile.ZipFile, name: str, shape: tuple[int, ...] | None) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from faircrowd._checks import few
+from faircrowd.votes.line_breaks import LineBreaks, line_break_line
 
 __all__ = ["VotesReport"]
 
@@ -30,6 +31,10 @@ class VotesReport:
         Rows that the reader of a file left out, by reason.
     tasks_without_votes : tuple
         Names of the tasks that have no vote left and so get no label.
+    line_breaks : dict of str to (int, str)
+        By role (task, worker, label), how many values have a line break in them, and the first. Such rows are kept.
+    repeated_tasks : int
+        Rows of the table of tasks that repeat a task, with the same group.
     """
 
     rows_read: int = 0
@@ -40,6 +45,8 @@ class VotesReport:
     rows_without_skill: int = 0
     tasks_without_votes: tuple[Any, ...] = ()
     rows_left_out: dict[str, int] = field(default_factory=dict)
+    line_breaks: LineBreaks = field(default_factory=dict)
+    repeated_tasks: int = 0
 
     @property
     def rows_aside(self) -> int:
@@ -55,7 +62,7 @@ class VotesReport:
         return replace(self, rows_read=self.rows_read + sum(left_out.values()), rows_left_out=dict(left_out))
 
     def lines(self) -> list[str]:
-        """Return one line per reason for which rows were set aside; empty if all rows are votes."""
+        """Return one line per reason for which rows were set aside or look wrong; empty if all rows are votes."""
         said = [
             f"{count:,} of {self.rows_read:,} rows set aside: {reason}"
             for reason, count in self.rows_left_out.items()
@@ -82,6 +89,10 @@ class VotesReport:
         if self.tasks_without_votes:
             count = len(self.tasks_without_votes)
             said.append(f"{count:,} task{'s' * (count != 1)} left with no vote: {few(self.tasks_without_votes)}")
+        if self.repeated_tasks:
+            rows = "row repeats" if self.repeated_tasks == 1 else "rows repeat"
+            said.append(f"{self.repeated_tasks:,} {rows} a task in the table of tasks, with the same group")
+        said += [line_break_line(role, *found) for role, found in self.line_breaks.items()]
         return said
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,4 +108,6 @@ class VotesReport:
             "tasks_without_votes": [str(task) for task in self.tasks_without_votes[:100]],
             "n_tasks_without_votes": len(self.tasks_without_votes),
             **({"rows_left_out": dict(self.rows_left_out)} if self.rows_left_out else {}),
+            **({"repeated_tasks": self.repeated_tasks} if self.repeated_tasks else {}),
+            **({"line_breaks": dict(self.line_breaks)} if self.line_breaks else {}),
         }

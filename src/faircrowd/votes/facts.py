@@ -13,11 +13,30 @@ from numpy.typing import NDArray
 from faircrowd._checks import few
 from faircrowd._types import ByTask, FrameLike, TableLike
 from faircrowd.errors import InputError, MissingColumnError
-from faircrowd.votes.frames import ALIASES, array_of, column_of, find_column, frame_of, is_frame, names_of
+from faircrowd.votes.frames import (
+    ALIASES,
+    alike_columns,
+    array_of,
+    column_of,
+    find_column,
+    frame_of,
+    is_frame,
+    names_of,
+)
 from faircrowd.votes.readers import Source, open_source
 from faircrowd.votes.vocabulary import Column, Vocabulary, as_objects
 
-__all__ = ["Facts", "Numbers", "Table", "find_facts", "from_table", "pandas_array", "read_facts", "refuse_labels"]
+__all__ = [
+    "Facts",
+    "Numbers",
+    "Table",
+    "are_in_tasks",
+    "find_facts",
+    "from_table",
+    "pandas_array",
+    "read_facts",
+    "refuse_labels",
+]
 
 Table: TypeAlias = TableLike | Source
 """A table: a frame, or a file, the latter also with its format and delimiter."""
@@ -99,15 +118,8 @@ def find_facts(
         return facts.task, [facts.fact]
     if isinstance(facts, Mapping):
         return _objects(list(facts)), [_objects(list(facts.values()))]
-    if isinstance(facts, str) or (isinstance(facts, Sequence) and facts and all(isinstance(f, str) for f in facts)):
-        wanted = [facts] if isinstance(facts, str) else [str(name) for name in facts]
-        if (
-            tasks is not None
-            and votes is not None
-            and set(wanted) <= set(_names(votes[0], delimiter)) - set(_names(tasks, delimiter))
-        ):
-            tasks = None
-        if tasks is not None:
+    if (wanted := _named_columns(facts)) is not None:
+        if tasks is not None and are_in_tasks(facts, votes, tasks, delimiter):
             named = votes[1] if votes is not None and votes[1] in _names(tasks, delimiter) else None
             return from_table(tasks, named, wanted, "the tasks table", delimiter)
         if votes is not None:
@@ -123,6 +135,25 @@ def find_facts(
         "Groups and true labels go by task: a pandas Series indexed by task, a dict, or a frame; "
         f"not {type(facts).__name__}."
     )
+
+
+def are_in_tasks(
+    facts: ByTask | Facts, votes: tuple[Table, str] | None, tasks: Table | None, delimiter: str | None
+) -> bool:
+    """Return whether facts are columns that are looked up in the table of tasks: not if only the votes have them."""
+    wanted = _named_columns(facts)
+    if wanted is None or tasks is None:
+        return False
+    return votes is None or not set(wanted) <= set(_names(votes[0], delimiter)) - set(_names(tasks, delimiter))
+
+
+def _named_columns(facts: ByTask | Facts) -> list[str] | None:
+    """Return the names of columns, if facts are given so."""
+    if isinstance(facts, str):
+        return [facts]
+    if isinstance(facts, Sequence) and facts and all(isinstance(name, str) for name in facts):
+        return [str(name) for name in facts]
+    return None
 
 
 def from_table(
@@ -148,11 +179,14 @@ def from_table(
         if name is not None and not set(ALIASES["task"]) & set(columns):
             indexed = pandas_array(native.index)  # a pandas frame indexed by task
     if indexed is None and key is None:
-        known = [name for name in (*ALIASES["task"], *_FURTHER_TASK_NAMES) if name in columns]
+        usual = (*ALIASES["task"], *_FURTHER_TASK_NAMES)
+        known = [name for name in usual if name in columns]
+        if not known and len(alike := alike_columns(columns, usual)) == 1:
+            known = alike
         key = known[0] if known else find_column("task", columns, where=where)
     if wanted is None:
         rest = [name for name in columns if name != key]
-        wanted = next(([name] for name in names or () if name in rest), rest)
+        wanted = next(([name] for name in names or () if name in rest), alike_columns(rest, names or ("",)) or rest)
         if names is None:
             refuse_labels(wanted, where)
         if not wanted:

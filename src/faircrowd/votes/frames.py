@@ -1,5 +1,6 @@
 """Data frames on the way in: any frame that narwhals knows."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
@@ -13,7 +14,16 @@ from faircrowd.errors import InputError, MissingColumnError
 from faircrowd.votes.lookup import is_missing
 from faircrowd.votes.vocabulary import Column, as_objects
 
-__all__ = ["ALIASES", "array_of", "column_of", "find_column", "frame_of", "is_frame", "names_of"]
+__all__ = [
+    "ALIASES",
+    "alike_columns",
+    "array_of",
+    "column_of",
+    "find_column",
+    "frame_of",
+    "is_frame",
+    "names_of",
+]
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "task": ("task", "item", "question"),
@@ -56,6 +66,8 @@ def find_column(role: str, names: Sequence[str], explicit: str | None = None, *,
     wanted = (explicit,) if explicit is not None else ALIASES[role]
     names = [name for name in names if not is_missing(name)]  # pandas.NA is neither equal nor unequal to a name
     found = [name for name in wanted if names.count(name)]
+    if explicit is None and wanted[0] not in found:
+        found += [name for name in alike_columns(names, wanted) if name not in found]
     if not found:
         listed = few(names, limit=12) if names else "none"
         also = f" (or {', '.join(wanted[1:])})" if len(wanted) > 1 else ""
@@ -71,7 +83,31 @@ def find_column(role: str, names: Sequence[str], explicit: str | None = None, *,
     return name
 
 
+def _same_name(name: object) -> str:
+    """Return the name of a column without what people write in different ways: capitals, spaces, ``_`` and ``-``.
+
+    Examples
+    --------
+    >>> _same_name("Annotator ID") == _same_name("annotator_id")
+    True
+    """
+    return re.sub(r"[\s_-]+", "", str(name)).casefold()
+
+
+def alike_columns(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Return the columns whose names are among those wanted but for capitals, spaces, ``_`` and ``-``.
+
+    Where some are so by the first name wanted, only these.
+    """
+    keys = list(map(_same_name, wanted))
+    found = [name for name in dict.fromkeys(names) if _same_name(name) in keys]
+    return [name for name in found if _same_name(name) == keys[0]] or found
+
+
 def _hint(role: str, names: Sequence[str], explicit: str | None) -> str:
+    parts = [part.strip() for part in (explicit or "").split(",")]
+    if len(parts) > 1 and set(parts) <= set(names):
+        return f" Give several columns as a list: sensitive_features={parts!r}."
     if len(names) == 1 and any(separator in str(names[0]) for separator in ",;|\t"):
         return " Is the delimiter right?"
     return "" if explicit else f" Name it with {role}=..."

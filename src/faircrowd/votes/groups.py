@@ -12,9 +12,10 @@ from faircrowd._types import ByTask, TableLike
 from faircrowd.errors import InputError
 from faircrowd.votes.alignment import check_index
 from faircrowd.votes.encode import encode, keep_used
-from faircrowd.votes.facts import Facts, Table, find_facts
+from faircrowd.votes.facts import Facts, Table, are_in_tasks, find_facts
 from faircrowd.votes.frames import is_frame
 from faircrowd.votes.group_policy import ON_MISSING_GROUP, check_comparable, check_policy, free_name, plan_groups
+from faircrowd.votes.lookalikes import refuse_alike
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
@@ -71,6 +72,10 @@ def attach_groups(
     key, columns = find_facts(sensitive_features, votes, tasks, delimiter)
     found = _align(table.tasks, key, columns, on_missing_group)
     grouped = table.with_groups(found.groups, found.group, found.left_out)
+    if len(key) > len(table.tasks) and are_in_tasks(sensitive_features, votes, tasks, delimiter):
+        place = table.tasks.code_of(key)
+        repeated = int(np.count_nonzero(place >= 0) - np.unique(place[place >= 0]).size)
+        grouped = replace(grouped, report=replace(grouped.report, repeated_tasks=repeated))
     return settle_groups(grouped, min_group=min_group, small_groups=small_groups)
 
 
@@ -230,7 +235,9 @@ def truth_codes(table: VoteTable, true_labels: ByTask | Facts, what: str = "trut
     _refuse_several(table, place[known][given[place[known]] != codes[known]])
     truth[given >= 0] = np.where(found < 0, -2, found)[given[given >= 0]]
     seen = np.unique(codes[known])
-    return truth, truths.some(seen[found[seen] < 0])
+    strange = truths.some(seen[found[seen] < 0])
+    refuse_alike("known label", strange, table.classes)
+    return truth, strange
 
 
 def one_value_each(tasks: Vocabulary, facts: ByTask | Facts, what: str) -> tuple[Codes, Vocabulary]:
@@ -288,6 +295,7 @@ def gold_pairs(table: VoteTable, true_labels: ByTask | Facts) -> tuple[Codes, Co
     found = table.classes.code_of(truths.values)
     new = truths.take(np.flatnonzero(found < 0)).to_list()
     classes = table.classes
+    refuse_alike("known label", new, classes)
     if new:
         classes = encode(as_objects([*classes.to_list(), *new]))[1]
         # Classes that are known already keep their place: among mixed values, the text "2.0" is not the class 2.

@@ -2,12 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from faircrowd._checks import few
+from faircrowd.errors import InputError
 from faircrowd.votes.account import VotesReport
-from faircrowd.votes.vocabulary import Vocabulary, value_name
+from faircrowd.votes.vocabulary import Vocabulary, shown, value_name
 
 __all__ = ["alike_line", "looks", "notes_on"]
 
@@ -42,9 +43,38 @@ def alike_line(what: str, vocabulary: Vocabulary) -> str | None:
     if not pairs:
         return None
     (one, other), how = pairs[0], _difference(*pairs[0])
-    names = map(ascii, pairs[0]) if how == _LETTERS else (few([one]), few([other]))
+    names = map(ascii, pairs[0]) if how == _LETTERS else (few(shown([one])), few(shown([other])))
     more = f" (and {len(pairs) - 1:,} more such pairs)" if len(pairs) > 1 else ""
     return f"{what} {' and '.join(names)} differ only by {how}{more}; they count as two"
+
+
+def refuse_alike(what: str, values: Iterable[Any], classes: Vocabulary) -> None:
+    """Raise if a value is no class, but differs from one only by case or spaces.
+
+    Parameters
+    ----------
+    what : str
+        What the values are, in the singular.
+    values : iterable
+        Values that are not among the classes.
+
+    Examples
+    --------
+    >>> refuse_alike("known label", ["Yes"], Vocabulary.of(["no", "yes"]))
+    Traceback (most recent call last):
+    faircrowd.errors.InputError: The known label 'Yes' is no label of the votes; did you mean 'yes'? They differ only \
+by case or spaces; write them alike.
+    """
+    if len(classes) > _MAX_COMPARED:
+        return
+    known = {_spaces(value_name(name)).casefold(): name for name in classes.to_list()}
+    for value in values:
+        near = known.get(_spaces(value_name(value)).casefold())
+        if near is not None:
+            raise InputError(
+                f"The {what} {few([value])} is no label of the votes; did you mean {few([near])}? They differ only by "
+                "case or spaces; write them alike."
+            )
 
 
 def notes_on(report: VotesReport, classes: Vocabulary, groups: Vocabulary | None) -> list[str]:

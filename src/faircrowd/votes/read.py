@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 
 from faircrowd._checks import check_choice, warn
 from faircrowd._types import ByTask, FrameLike, TableLike
-from faircrowd.errors import DataWarning, InputError
+from faircrowd.errors import DataWarning, FaircrowdError, InputError, MissingColumnError
 from faircrowd.votes.encode import encode
 from faircrowd.votes.frames import column_of, find_column, frame_of, is_frame
 from faircrowd.votes.groups import attach_groups
-from faircrowd.votes.readers import Source, open_source
+from faircrowd.votes.readers import Source, open_source, read_header
 from faircrowd.votes.style import Style
 from faircrowd.votes.table import VoteTable, build_table
 from faircrowd.votes.vocabulary import Codes, Vocabulary
@@ -103,7 +103,7 @@ def read_votes(
     if isinstance(source, str | os.PathLike):
         where = str(source)
         table = open_source(source, format=format, delimiter=delimiter)
-        roles = find_roles(table.header(), explicit, where)
+        roles = find_roles(table.header(), explicit, where, tasks)
         columns = table.columns(list(roles.values()))
         left_out = table.left_out()
         style = Style()
@@ -143,15 +143,35 @@ def as_votes(data: TableLike | VoteTable, sensitive_features: ByTask | None = No
     return data if sensitive_features is None else attach_groups(data, sensitive_features)
 
 
-def find_roles(names: list[str], explicit: Mapping[str, str | None], where: str) -> dict[str, str]:
-    """Return the columns of task, worker and label, named or found by their usual names."""
-    roles = {role: find_column(role, names, name, where=where) for role, name in explicit.items()}
+def find_roles(
+    names: list[str], explicit: Mapping[str, str | None], where: str, tasks: TableLike | None = None
+) -> dict[str, str]:
+    """Return the columns of task, worker and label, named or found by their usual names.
+
+    Where the votes lack one, and a file of tasks has them all, the message asks whether the two were swapped.
+    """
+    try:
+        roles = {role: find_column(role, names, name, where=where) for role, name in explicit.items()}
+    except MissingColumnError:
+        if isinstance(tasks, str | os.PathLike) and _are_votes(tasks, explicit):
+            raise InputError(
+                f"{where} lacks a column that votes have, and {tasks} has all of them; were votes and tasks swapped?"
+            ) from None
+        raise
     for first, second in combinations(roles, 2):
         if roles[first] == roles[second]:
             raise InputError(
                 f"Column {roles[first]!r} of {where} was named as {first} and as {second}; name two columns."
             )
     return roles
+
+
+def _are_votes(path: str | os.PathLike[str], explicit: Mapping[str, str | None]) -> bool:
+    """Return whether a file has the columns of votes."""
+    try:
+        return len(find_roles(read_header(path), explicit, str(path))) == len(explicit)
+    except FaircrowdError:
+        return False
 
 
 def check_label_lengths(classes: Vocabulary, where: str) -> None:

@@ -13,6 +13,7 @@ from faircrowd.storage.mapped_arrays import release
 from faircrowd.votes.account import VotesReport
 from faircrowd.votes.encode import keep_used
 from faircrowd.votes.layout import Grouped, moved, places_by_task, repeated_votes, sort_inside_tasks, sort_repeated
+from faircrowd.votes.line_breaks import line_breaks
 from faircrowd.votes.lookalikes import notes_on
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes, Vocabulary
@@ -236,6 +237,7 @@ def build_table(
         on_missing=on_missing,
         on_duplicate=on_duplicate,
         tasks_without_votes=tuple(all_tasks.some(lost)),
+        line_breaks=line_breaks({"task": tasks, "worker": workers, "label": classes}),
     )
     return VoteTable(tasks, workers, classes, *grouped, report=report, style=style)
 

@@ -1,7 +1,7 @@
 """The distinct values of a column, in one canonical order."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from faircrowd.votes.lookup import comparable, integer_lookup, python_lookup
 
-__all__ = ["Codes", "Column", "Vocabulary", "as_objects", "distinct_names", "value_name"]
+__all__ = ["Codes", "Column", "Vocabulary", "as_objects", "distinct_names", "shown", "value_name"]
 
 Codes: TypeAlias = NDArray[np.int32]
 """Positions in a vocabulary; -1 stands for a missing or unknown value."""
@@ -142,6 +142,17 @@ def distinct_names(
         used.add(candidate)
         names.append(candidate)
     return names
+
+
+def shown(values: Iterable[Any]) -> list[Any]:
+    """Return values as messages show them: intersections of several columns by their name, others as they are.
+
+    Examples
+    --------
+    >>> shown([1, ("left", "open")])
+    [1, 'left & open']
+    """
+    return [value_name(value) if isinstance(value, tuple) else value for value in values]
 
 
 def value_name(value: object) -> str:

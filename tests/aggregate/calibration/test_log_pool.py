@@ -10,6 +10,7 @@ from scipy.optimize import approx_fprime, minimize
 
 from faircrowd.aggregate.calibration.log_pool import (
     Calibrator,
+    evidence,
     fit_calibrator,
     member_logs,
     natural_order,
@@ -43,7 +44,7 @@ def plain_loss(at: Any, logs: Any, truth: Any, group: Any) -> float:
             for k in range(n_classes)
         ]
         total -= scores[truth[i]] - max(scores) - np.log(np.exp(np.array(scores) - max(scores)).sum())
-    total += 0.5 * sum((at[m] + 1.5) ** 2 for m in range(n_models))
+    total += 0.5 * sum((at[m] + 0.5) ** 2 for m in range(n_models))
     return float(total + 2 * (shift**2).sum() + 8 * (by_group**2).sum())
 
 
@@ -132,7 +133,7 @@ def test_a_group_without_known_labels_has_the_shifts_of_all() -> None:
 
 def test_few_labels_hardly_move_the_weights() -> None:
     logs, truth, _ = known(4, 2, 2, 2)
-    assert np.abs(np.log(fit_calibrator(logs, truth).weights) + 1.5).max() < 0.5
+    assert np.abs(np.log(fit_calibrator(logs, truth).weights) + 0.5).max() < 0.6
 
 
 def test_a_model_that_is_right_gets_more_weight_than_one_that_guesses() -> None:
@@ -199,6 +200,16 @@ def test_one_number_of_votes_for_all_tasks_keeps_their_order() -> None:
     assert logs[0, 0] == logs[2, 0]
     with_own = member_logs(scores, False, scores.sum(axis=1))
     assert with_own[0, 0] > with_own[2, 0]  # three votes of three say more than one of one
+
+
+def test_votes_count_as_those_of_a_cluster() -> None:
+    """Kish's design effect: v votes that go together with 0.4 are worth v / (1 + 0.4 (v - 1)) independent ones."""
+    votes = np.array([1, 2, 3, 11, 10**9])
+    worth = votes * evidence(votes).ravel()
+    np.testing.assert_allclose(worth, [1, 2 / 1.4, 3 / 1.8, 11 / 5, 2.5], rtol=1e-6)
+    assert (np.diff(worth) > 0).all()  # one more vote never says less
+    assert evidence(4.0).shape == (1, 1)
+    assert evidence(np.empty(0, dtype=np.int64)).shape == (0, 1)
 
 
 def test_without_calibration_all_models_count_alike() -> None:

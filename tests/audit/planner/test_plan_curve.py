@@ -9,6 +9,14 @@ from hypothesis import strategies as st
 
 from audit.planner.plans import ONES, check_answer
 from faircrowd.audit.planner import plan_crowd
+from faircrowd.audit.planner.plan_curve import (
+    bayes_errors_bound,
+    equal_majority,
+    majority_errors_bound,
+    plan_curve,
+    pool_majority,
+)
+from faircrowd.audit.planner.worker_pool import Pool
 from faircrowd.audit.theory import exact_majority_given_truth
 from strategies import examples
 
@@ -121,3 +129,75 @@ def test_votes_that_were_drawn_have_the_planned_gap() -> None:
         assert gap == pytest.approx(plan.curve.gap[votes - 1], abs=0.01)
     assert plan.curve.distance[plan.votes - 1] <= 0.02
     assert str(plan).startswith(f"{plan.votes} votes per task bring the majority's gap within 0.02 of the truth's: 0.")
+
+
+# Bounds, against a search over many powers, worker by worker.
+
+
+def slow_bayes_bound(right: np.ndarray, ones: float | None, size: int) -> float:
+    """The bound of one group; right has axes workers and truth. Without a share of ones, the largest over many."""
+    powers, shares = np.linspace(0, 1, 4001), np.linspace(0, 1, 401) if ones is None else np.array([ones])
+    rho = np.zeros(powers.size)
+    for zero, one in right:
+        rho += (1 - zero) ** (1 - powers) * one**powers  # they say 1
+        rho += zero ** (1 - powers) * (1 - one) ** powers
+    rho /= len(right)
+    at = rho.argmin()
+    largest = ((1 - shares) ** (1 - powers[at]) * shares ** powers[at]).max() * rho[at] ** size
+    return min(float(largest), 0.5 if ones is None else min(ones, 1 - ones))
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+@pytest.mark.parametrize("known", [False, True])
+def test_the_bound_of_bayes_is_chernoffs(n_workers: int, known: bool) -> None:
+    rng = np.random.default_rng(n_workers)
+    right, priors, sizes = rng.uniform(0.55, 0.95, (n_workers, 3, 2)), np.array([0.3, 0.5, 0.9]), np.array([1, 4, 9])
+    found = bayes_errors_bound(right, priors if known else None, sizes)
+    wanted = [[slow_bayes_bound(right[:, a], priors[a] if known else None, n) for a in range(3)] for n in sizes]
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+    assert (np.diff(found, axis=0) <= 0).all()
+
+
+def test_an_error_is_never_more_likely_than_the_rarer_class() -> None:
+    guesses = np.full((4, 3, 2), 0.5)
+    assert bayes_errors_bound(guesses, np.array([0.2, 0.5, 0.9]), np.array([1, 50]))[1] == pytest.approx(
+        [0.2, 0.5, 0.1]
+    )
+    assert bayes_errors_bound(guesses, None, np.array([1, 50])).tolist() == [[0.5] * 3] * 2
+
+
+def test_the_bound_of_the_majority_is_that_of_the_mean_skill() -> None:
+    right = np.array([[[0.9, 0.6], [0.5, 0.5]], [[0.7, 0.8], [0.5, 0.3]]])
+    found = majority_errors_bound(right, np.array([1, 3]))
+    for a, y in itertools.product((0, 1), repeat=2):
+        mean = (right[0, a, y] + right[1, a, y]) / 2
+        wanted = (4 * mean * (1 - mean)) ** 0.5 if mean > 0.5 else 1.0
+        assert found[:, a, y] == pytest.approx([wanted, wanted**3])
+
+
+def test_the_bound_of_a_curve_adds_the_two_worst_groups() -> None:
+    right, priors = np.array([[[0.95, 0.9], [0.8, 0.7], [0.85, 0.6]]] * 9), np.array([0.2, 0.5, 0.7])
+    curve = plan_curve(Pool(list("abc"), right, False, priors), 9, "majority", "first")
+    errors = majority_errors_bound(right, curve.votes)
+    for n in range(9):
+        of_group = sorted(errors[n, a, 0] * (1 - priors[a]) + errors[n, a, 1] * priors[a] for a in range(3))
+        assert curve.bound[n] == pytest.approx(min(of_group[1] + of_group[2], 1.0))
+    by_bayes = plan_curve(Pool(list("abc"), right, False, None), 9, "bayes", "first")
+    of_groups = np.sort(bayes_errors_bound(right, None, by_bayes.votes), axis=1)
+    np.testing.assert_allclose(by_bayes.bound, of_groups[:, 1] + of_groups[:, 2])
+    assert np.isnan(by_bayes.gap).all()
+
+
+@pytest.mark.parametrize("ties", ["first", "last"])
+def test_equal_workers_vote_as_a_pool_does(ties: str) -> None:
+    right, sizes = np.array([[0.8, 0.6], [0.7, 0.9]]), np.arange(1, 7)
+    pool = pool_majority(np.tile(right, (6, 1, 1)), sizes, ties)
+    np.testing.assert_allclose(equal_majority(right, sizes, ties), pool, atol=1e-13)
+
+
+def test_a_curve_ends_with_the_workers_unless_they_are_endless() -> None:
+    right, priors = np.full((1, 2, 2), 0.8), np.array([0.3, 0.6])
+    endless, one = (plan_curve(Pool(["a", "b"], right, end, priors), 5, "majority", "first") for end in (True, False))
+    assert (endless.votes.tolist(), one.votes.tolist()) == ([1, 2, 3, 4, 5], [1])
+    three = Pool(["a", "b"], np.tile(right, (3, 1, 1)), False, priors)
+    assert [plan_curve(three, most, "majority", "first").votes.size for most in (2, 3, 4)] == [2, 3, 3]

@@ -1,13 +1,16 @@
 """The workers of a plan: the ways to give skills, skills estimated from votes, and what is refused."""
 
 import itertools
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import faircrowd as fc
 from audit.planner.plans import ONES, check_answer
 from faircrowd.audit.planner import plan_crowd
+from faircrowd.audit.planner.worker_pool import read_pool
 from faircrowd.errors import InputError, NotFittedError, OptionError
 
 
@@ -86,3 +89,71 @@ def test_models_that_are_refused() -> None:
 def test_skills_and_options_that_are_refused(skills: object, options: dict[str, object], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         plan_crowd(skills, **{"delta": 0.1, **options})
+
+
+def slow_pool(model: Any, votes: pd.DataFrame, groups: pd.Series, one_coin: bool) -> tuple[np.ndarray, list[float]]:
+    """Skills and priors from the posterior of a model, vote by vote."""
+    p = model.probas_
+    workers, names = sorted(votes["worker"].unique()), sorted(groups.unique())
+    right, total = (np.zeros((len(workers), len(names), 2)) for _ in range(2))
+    for task, worker, label in votes.itertuples(index=False):
+        at = workers.index(worker), names.index(groups[task])
+        for truth in (0, 1):
+            right[(*at, truth)] += p.loc[task, truth] * (label == truth)
+            total[(*at, truth)] += p.loc[task, truth]
+    if one_coin:
+        right[:], total[:] = right.sum(axis=2, keepdims=True), total.sum(axis=2, keepdims=True)
+    skills = np.empty(right.shape)
+    for w, a, y in np.ndindex(right.shape):
+        crowd = right[:, a, y].sum() / total[:, a, y].sum() if total[:, a, y].sum() > 0 else 0.5
+        skills[w, a, y] = (right[w, a, y] + 2 * crowd) / (total[w, a, y] + 2)
+    return skills, [float(p.loc[groups[p.index] == name, 1].mean()) for name in names]
+
+
+@pytest.mark.parametrize("kind", [fc.OneCoinDawidSkene, fc.DawidSkene])
+@pytest.mark.parametrize("sure", [False, True])
+def test_estimated_skills_against_plain_loops(kind: Any, sure: bool) -> None:
+    """Also of workers without votes in a group, and of a group where all tasks are known to be 0."""
+    crowd = fc.simulate_crowd(90, 6, 3, random_state=4)
+    groups = crowd.sensitive_features
+    votes = crowd.votes[(crowd.votes["worker"] != 0) | (crowd.votes["task"].map(groups) == 0)]
+    known = dict.fromkeys(groups.index[groups == 1], 0) if sure else None
+    model = kind().fit(votes, *([known] if sure else []), sensitive_features=groups)
+    skills, priors = slow_pool(model, votes, groups, kind is fc.OneCoinDawidSkene)
+    pool = read_pool(model, None)
+    np.testing.assert_allclose(pool.right, skills, atol=1e-9)
+    np.testing.assert_allclose(pool.priors, priors, atol=1e-9)
+    assert (pool.groups, pool.endless) == (["0", "1"], False)
+    if sure:
+        assert pool.priors.tolist()[1] == 0.0
+        assert kind is fc.OneCoinDawidSkene or (pool.right[:, 1, 1] == 0.5).all()
+    assert len(set(pool.right[:, 0, 0])) > 1
+    given = read_pool(model, [0.25, 0.75])
+    assert given.priors.tolist() == [0.25, 0.75]
+    np.testing.assert_array_equal(given.right, pool.right)
+
+
+def test_shares_of_the_true_classes() -> None:
+    pool = read_pool([[0.8, 0.7]], [0.25, 1.0])
+    assert pool.shares.tolist() == [[0.75, 0.25], [0.0, 1.0]]
+    assert read_pool([[0.8, 0.7, 0.6]], None).shares.tolist() == [[0.5, 0.5]] * 3
+    assert read_pool([0.8, 0.7], 0.25).shares.tolist() == [[0.75, 0.25]] * 2
+
+
+def test_shapes_of_skills() -> None:
+    """One number per group, one row per worker, and a third axis for the truth; by group, its own axis comes first."""
+    flat, rows = read_pool([0.8, 0.7], None), read_pool([[0.8, 0.7], [0.6, 0.9]], None)
+    assert flat.endless
+    assert flat.right.tolist() == [[[0.8, 0.8], [0.7, 0.7]]]
+    assert not rows.endless
+    assert rows.right.tolist() == [[[0.8, 0.8], [0.7, 0.7]], [[0.6, 0.6], [0.9, 0.9]]]
+    named = read_pool({"x": [0.8, 0.6], "y": [0.7, 0.9]}, None)
+    assert (named.right.tolist(), named.groups, rows.groups) == (rows.right.tolist(), ["x", "y"], ["0", "1"])
+    assert read_pool([0.0, 1.0], None).right.tolist() == [[[0.0, 0.0], [1.0, 1.0]]]
+    for wrong in (np.full((0, 2), 0.5), np.full((1, 2, 2, 2), 0.5), np.full((1, 2, 1), 0.5), 0.5):
+        with pytest.raises(OptionError, match=r"third axis for the skill where the truth is 0 .*; got shape \("):
+            read_pool(wrong, None)
+    with pytest.raises(OptionError, match=r"got 0\.5, 2\.0, 0\.5, 0\.5, 0\.5 and 2 more\.$"):
+        read_pool([0.5, 2.0, 0.5, 0.5, 0.5, 0.5, 0.5], None)
+    with pytest.raises(OptionError, match=r"^priors lack group 'a', 'c'; the groups are 'a', 'b', 'c'\.$"):
+        read_pool({"a": 0.8, "b": 0.7, "c": 0.7}, {"b": 0.5})

@@ -79,3 +79,20 @@ def test_what_is_too_large_or_not_a_distribution_is_refused() -> None:
         exact_majority_given_truth(np.full((3, 2, 2, 2), 0.5), [[0.5, 0.5]])
     with pytest.raises(OptionError, match="numbers"):
         exact_majority("votes")
+
+
+@pytest.mark.parametrize(
+    ("shape", "priors"),
+    [
+        ((3, 2), [0.5, 0.5]),
+        ((3, 2), [[0.5, 0.5]]),
+        ((3, 2), [[[0.5, 0.5], [0.5, 0.5]]]),
+        ((3, 2), [[0.4, 0.3, 0.3]] * 2),
+        ((3,), [[0.5, 0.5]] * 3),
+        ((0, 2), [[0.5, 0.5]] * 2),
+    ],
+)
+def test_priors_are_one_row_per_group(shape: tuple[int, ...], priors: list) -> None:
+    errors = np.full((*shape, 2, 2), 0.5)
+    with pytest.raises(OptionError, match="priors one row per group and one column per class; got shapes"):
+        exact_majority_given_truth(errors, priors)

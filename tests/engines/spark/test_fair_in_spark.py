@@ -15,7 +15,7 @@ from pyarrow.csv import read_csv
 from faircrowd import DawidSkene, FairCrowd, FairRule, MajorityVote, Wawa, read_votes
 from faircrowd.engines import spark_votes
 from faircrowd.engines.spark.files import read_frame, write_parquet
-from faircrowd.errors import DataWarning, FaircrowdError, InputError, OptionError
+from faircrowd.errors import DataWarning, FaircrowdError, FileError, InputError, OptionError
 from faircrowd.fair import apply_rule
 from faircrowd.fair.gap import gap_of
 from faircrowd.votes.readers import SparkFormat
@@ -237,3 +237,28 @@ def test_a_registered_format(spark: Any, tmp_path: Path, spark_format: SparkForm
     assert found.column_names == NAMES
     assert found["task"].to_pylist() == ([7, 7, 7, 8, 8, 8, 9, 9, 9, 10, 10] if spark_format is None else [7, 10])
     assert found["label"].to_pylist()[-1] == ("no" if spark_format is None else None)
+
+
+def test_text_files_with_a_quote_left_open_are_refused(spark: Any, tmp_path: Path) -> None:
+    text = "task,worker,label\n1,a,x\n1,b,y\n2,a,{}\n2,b,x\n"
+    whole, torn = tmp_path / "votes.csv", tmp_path / "torn.csv"
+    whole.write_text(text.format('"x ""y"""'))
+    torn.write_text(text.format('"x'))
+    assert read_frame(spark, str(whole)).count() == 4
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "_SUCCESS").write_text("")
+    (folder / "part-0.csv").write_text(whole.read_text())
+    (folder / "part-1.csv").write_text(torn.read_text())
+    for where in (str(torn), torn.as_uri(), f"file:{torn}"):
+        with pytest.raises(FileError, match=r"torn.csv ends inside a quote: the one that opens in row 3 \(line 4\)"):
+            read_frame(spark, where)
+    with pytest.raises(FileError, match=r"part-1.csv ends inside a quote"):
+        read_frame(spark, str(folder), format="csv")
+
+
+def test_labels_with_a_line_break_are_noted(spark: Any) -> None:
+    votes = crowd(20, 2, 2).assign(label=lambda frame: np.array(["x", "y\nz"])[frame["label"]])
+    with pytest.warns(DataWarning, match="1 label has a line break in it"):
+        found = spark_votes(frame_of(spark, votes))
+    assert found.report.line_breaks == {"label": (1, "y\nz")}

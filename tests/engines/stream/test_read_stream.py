@@ -1,5 +1,6 @@
 """Votes regrouped on disk are the votes read in memory: every array, every value, every count."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -218,15 +219,45 @@ def test_json_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "odd", ['{"task": 1.5, "worker": 1, "label": true}', '{"task": "a", "worker": "x", "label": true}']
+    "odd",
+    [
+        '{"task": 1.5, "worker": 1, "label": true}',
+        '{"task": "a", "worker": "x", "label": true}',
+        '{"task": "2024-01-02", "worker": 1, "label": "2024-01-02T10:00:00"}',
+        '{"task": 1, "worker": 1, "label": 1}\n{"task": 1.0, "worker": "1", "label": 1.0}',
+        '{"task": -0.0, "worker": 1, "label": 0.0}\n{"task": 0.0, "worker": 2, "label": NaN}',
+        '{"task": 1e2, "worker": 12345678901234567890123, "label": "x"}\n{"task": 100.0, "label": "\\u0078"}',
+    ],
 )
-def test_mixed_values_are_sent_to_memory(tmp_path: Path, odd: str) -> None:
+def test_values_of_any_types_are_streamed(tmp_path: Path, odd: str) -> None:
     path = tmp_path / "votes.jsonl"
     path.write_text("\n".join([*JSON, odd]), encoding="utf-8")
-    with pytest.warns(DataWarning):
-        assert read_votes(path).n_votes
-    with pytest.raises(InputError, match=r"cannot be streamed.*engine='memory'"):
+    both(path)
+
+
+def test_dates_and_floats_are_streamed(tmp_path: Path) -> None:
+    """Arrow would make times of texts and floats of large integers."""
+    rows = [
+        {"task": f"2024-01-0{t}", "worker": w / 2, "label": ["2024-01-01", "2025-01-01"][(t + w) % 2], "group": t % 2}
+        for t in range(1, 9)
+        for w in range(3)
+    ]
+    path = tmp_path / "votes.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = read_votes_on_disk(path, sensitive_features="group")
+    assert_same(table, read_votes(path, sensitive_features="group"))
+    assert table.classes.to_list() == ["2024-01-01", "2025-01-01"]
+
+
+def test_errors_in_json_lines_name_the_line_in_a_stream(tmp_path: Path) -> None:
+    path = tmp_path / "votes.jsonl"
+    path.write_text("\n".join([*JSON, '{"task": 1.5', "[]"]), encoding="utf-8")
+    with pytest.raises(FileError, match="line 7: not JSON"):
         read_votes_on_disk(path)
+    path.write_text("\n".join([*JSON, '{"task": [1], "worker": 1, "label": true}']), encoding="utf-8")
+    for read in (read_votes, read_votes_on_disk):
+        with pytest.raises(InputError, match=r"must be hashable|nested"):
+            read(path)
 
 
 def test_types_that_duckdb_would_change_are_sent_to_memory(tmp_path: Path) -> None:

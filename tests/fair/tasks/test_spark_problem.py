@@ -14,12 +14,12 @@ from faircrowd.aggregate.kernels.vote_counts import sum_weights
 from faircrowd.aggregate.posterior import SparkPosterior
 from faircrowd.engines.local import Block
 from faircrowd.engines.spark.blocks import Named
-from faircrowd.errors import InputError
+from faircrowd.errors import InputError, OptionError
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.from_votes import from_posterior
 from faircrowd.fair.tasks.population import Tasks
-from faircrowd.fair.tasks.spark_problem import SparkProblem, _run, _Scoring, _tasks, apply_rule
+from faircrowd.fair.tasks.spark_problem import SparkProblem, _facts, _run, _Scoring, _tasks, apply_rule
 
 CROWD = simulate_crowd(50, 6, random_state=3)
 VOTES = CROWD.votes[np.arange(len(CROWD.votes)) % 7 > 0]  # so that some tasks are tied
@@ -58,7 +58,8 @@ class Here:
 
 def problem_of(*, is_log: bool = False, n_classes: int = 2, groups: Any = TABLE.groups) -> SparkProblem:
     classes = TABLE.classes if n_classes == 2 else type(TABLE.classes).of(list(range(n_classes)))
-    votes = SimpleNamespace(groups=groups, tasks_per_group=np.bincount(PLAIN.group))
+    sizes = np.bincount(PLAIN.group)
+    votes = SimpleNamespace(groups=groups, tasks_per_group=sizes, left_out={}, merged_groups=())
     steps = ((sum_weights, (classes_token(n_classes), WEIGHTS)),)
     scores = SimpleNamespace(votes=votes, steps=steps, view=SimpleNamespace(by_group=False, with_gold=False))
     problem = SparkProblem(SparkPosterior(classes, scores, is_log, "first"))
@@ -176,3 +177,42 @@ def test_a_rule_needs_groups() -> None:
     rule = make_fair(PLAIN.posterior, PLAIN.group, epsilon=0.1).rule
     with pytest.raises(InputError, match=r"^The rule goes by group; give sensitive_features for these tasks\.$"):
         apply_rule(rule=rule, model=MajorityVote().fit(TABLE), data=VOTES)
+
+
+def test_a_rule_for_votes_in_memory_is_refused() -> None:
+    rule = make_fair(PLAIN.posterior, PLAIN.group, epsilon=0.1).rule
+    with pytest.raises(InputError, match=r"^apply_rule is for votes in Spark; for votes in memory, use rule\.predict"):
+        apply_rule(rule, MajorityVote().fit(TABLE), TABLE)
+
+
+def test_what_needs_tasks_in_memory_is_refused() -> None:
+    problem = problem_of()
+    for asked, said in [
+        (
+            lambda: problem.in_memory("strict=True", "leave it out"),
+            "strict=True is for tasks in memory; in Spark, leave",
+        ),
+        (
+            lambda: problem.from_memory(np.zeros(3)),
+            "An array with one row per task is for tasks in memory; in Spark, use",
+        ),
+        (
+            lambda: problem.expected_f1(problem.own_labels()),
+            "objective='f1' with decision='randomized' is for tasks in ",
+        ),
+    ]:
+        with pytest.raises(OptionError, match=f"^{said}"):
+            asked()
+
+
+def test_no_votes_agree_with_nothing() -> None:
+    problem = problem_of()
+    problem.__dict__["_engine"] = SimpleNamespace(reduce=lambda *_, ids: [np.array([0, 0])], emit=Here().emit)
+    assert problem.agreement(problem.own_labels()) == 0.0
+
+
+def test_facts_of_tasks() -> None:
+    """Label, own label and posterior, one row per task."""
+    problem = problem_of()
+    rows = problem.emit(_facts, Named(__name__, "other"), (1,)).rows
+    np.testing.assert_array_equal(rows, np.column_stack([1 - PLAIN.own, PLAIN.own, PLAIN.posterior]))

@@ -32,6 +32,7 @@ from faircrowd.aggregate.calibration.log_pool import (
     Member,
     belief_limbs,
     believed_sums,
+    evidence,
     fit_calibrator,
     gold_rows,
     member_logs,
@@ -46,7 +47,7 @@ from faircrowd.aggregate.em import Iterative, OnRound
 from faircrowd.aggregate.pooling import LEARNED
 from faircrowd.aggregate.posterior import SparkPosterior, TaskPosterior, choose, make_posterior, probabilities
 from faircrowd.aggregate.registry import kind_of
-from faircrowd.aggregate.skill_vote import Wawa
+from faircrowd.aggregate.skill_vote import Wawa, ZeroBasedSkill
 from faircrowd.engines import SparkVotes, Votes, engine_of, gold_of, votes_in_memory
 from faircrowd.engines.spark.blocks import Named
 from faircrowd.engines.spark.task_rows import SparkRows
@@ -66,6 +67,7 @@ class _Gold:
     """Known labels, and what was learned from them: one calibrator per fold, which has not seen the fold's labels."""
 
     logs: Logs  # of the known tasks, by model, task and class, from models that have not seen the task's label
+    evidence: NDArray[np.float64]  # how much the logs of each task count
     truth: Codes
     group: Codes | None  # where groups have shifts of their own
     any_group: Codes | None
@@ -74,21 +76,27 @@ class _Gold:
     calibrators: list[Calibrator]
     pool: Calibrator
 
+    def scores(self, calibrator: Calibrator, rows: NDArray[np.bool_] | slice = slice(None)) -> NDArray[np.float64]:
+        """Return the scores of known tasks in a pool."""
+        logs = self.logs[:, rows] * self.evidence[rows]
+        return pool(list(logs), calibrator, None if self.group is None else self.group[rows])
+
 
 @dataclass(eq=False)
 class CalibratedCrowd(Aggregator):
     r"""One aggregator, or several, whose probabilities are calibrated on known labels of some tasks.
 
     The aggregators are fitted to the votes alone. On the tasks whose label is known, their probabilities are then
-    combined into a log-linear pool, :math:`p_k \propto \exp(b_k + \sum_m w_m \log p_{mk})`: one weight per
-    aggregator (for a single one, a temperature) and one shift per class, shrunken where few labels are known. 50 to
-    100 known labels, a random sample of the tasks, are enough. Tasks whose label is known are labelled by their votes
-    like all others.
+    combined into a log-linear pool, :math:`p_k \propto \exp(b_k + e(v) \sum_m w_m \log p_{mk})`: one weight per
+    aggregator (for a single one, a temperature) and one shift per class, shrunken where few labels are known. Votes on
+    a task depend on each other, so :math:`e(v) = 1 / (1 + 0.4 (v - 1))` lets each of v votes count the less, the more
+    there are. 50 to 100 known labels, a random sample of the tasks, are enough. Tasks whose label is known are labelled
+    by their votes like all others.
 
     Parameters
     ----------
     estimator : aggregator, list of aggregators, or None
-        By default ``[Wawa(), DawidSkene(pooling="learned")]``, the best pool of those measured
+        By default ``[ZeroBasedSkill(), DawidSkene(pooling="learned")]``, the best pool of those measured
         (docs/calibration.md). An aggregator that itself learns from known labels (such as ``BayesVote``) is fitted once
         more for each fold, without the fold's labels.
     by_group : bool
@@ -198,17 +206,17 @@ class CalibratedCrowd(Aggregator):
         after, before = np.empty((2, gold.truth.size, len(classes)))
         for fold, calibrator in enumerate(gold.calibrators):
             here = gold.fold == fold
-            group = None if gold.group is None else gold.group[here]
-            after[here] = probabilities(pool(list(gold.logs[:, here]), calibrator, group), True)
+            after[here] = probabilities(gold.scores(calibrator, here), True)
         before = probabilities(pool(list(gold.logs), uncalibrated(len(gold.logs), len(classes)), None), True)
         names = [type(member).__name__ for member in self.estimators_]
         unique = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names, 1)]
         shifts = [dict(zip(classes, row, strict=True)) for row in gold.pool.shifts.tolist()]
         groups = self.votes_.groups
         curves = [label_reliability(p, gold.truth, self.ties) for p in (after, before)]
+        weights = gold.pool.weights * (gold.evidence[0] if len(names) == 1 else 1.0)
         return Calibration(
             method="temperature and class shifts" if len(names) == 1 else "log-linear pool and class shifts",
-            weights=dict(zip(unique, gold.pool.weights.tolist(), strict=True)),
+            weights=dict(zip(unique, weights.tolist(), strict=True)),
             shifts=shifts[0] if groups is None or len(shifts) == 1 else dict(zip(groups.names, shifts, strict=True)),
             n_gold=gold.truth.size,
             log_loss=log_loss(after, gold.truth),
@@ -258,7 +266,7 @@ class CalibratedCrowd(Aggregator):
     def _members(self) -> list[Aggregator]:
         given = self.estimator
         if given is None:
-            return [Wawa(ties=self.ties), DawidSkene(pooling=LEARNED, ties=self.ties)]
+            return [ZeroBasedSkill(ties=self.ties), DawidSkene(pooling=LEARNED, ties=self.ties)]
         members: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
         wrong = [member for member in members if not isinstance(member, Aggregator)]
         if wrong or not members:
@@ -285,19 +293,19 @@ class CalibratedCrowd(Aggregator):
         if isinstance(votes, VoteTable):
             task = np.flatnonzero(gold >= 0)
             truth, group = gold[task], None if votes.group is None else votes.group[task]
-            logs = self._logs_at(votes, self._fits, task)
+            logs, of_task = self._logs_at(votes, self._fits, task), self._evidence(votes.votes_per_task[task])
         else:
             task = None
             engine = engine_of(votes, by_group=votes.groups is not None, gold=True)
-            by_model, truth, group = engine.gather(gold_rows, self._steps(self._fits))
+            by_model, truth, group, counts = engine.gather(gold_rows, self._steps(self._fits))
             shape = (truth.size, len(self._fits), votes.n_classes)
-            logs = np.ascontiguousarray(by_model.reshape(shape).transpose(1, 0, 2))
+            logs, of_task = np.ascontiguousarray(by_model.reshape(shape).transpose(1, 0, 2)), self._evidence(counts)
         if truth.size == 0:
             raise InputError("No task of the votes has a known label; CalibratedCrowd learns from such tasks.")
         of_gold, group = group, group if self.by_group else None
         n_folds = min(self.n_folds, truth.size)
         learners = [i for i, member in enumerate(self.estimators_) if _learns(member)]
-        by_votes = np.delete(logs, learners, axis=0)
+        by_votes = np.delete(logs * of_task, learners, axis=0)
         if learners:  # they run in memory only
             if n_folds == 1:
                 names = ", ".join(type(self.estimators_[i]).__name__ for i in learners)
@@ -307,7 +315,7 @@ class CalibratedCrowd(Aggregator):
                 )
             table = votes_in_memory(votes)
             sums = Wawa(ties=self.ties).fit(table).posterior_.in_memory().scores[task]  # no label, but the votes, in it
-            by_votes = np.concatenate([by_votes, sums[None], logs[learners]])
+            by_votes = np.concatenate([by_votes, sums[None], logs[learners] * of_task])
         fold = np.empty(truth.size, dtype=np.int64)
         fold[natural_order(by_votes, truth, of_gold)] = np.arange(truth.size) % n_folds
         for number in range(n_folds if learners else 0):  # they must not have seen the labels that they are scored by
@@ -315,14 +323,14 @@ class CalibratedCrowd(Aggregator):
             rest = gold.copy()
             rest[task[here]] = -1
             logs[:, here] = self._logs_at(table, self._without(table, rest), task[here])
-        n_groups = 1 if votes.groups is None else len(votes.groups)
+        n_groups, weakened = 1 if votes.groups is None else len(votes.groups), logs * of_task
 
         def learned(rows: NDArray[np.bool_]) -> Calibrator:
-            return fit_calibrator(logs[:, rows], truth[rows], None if group is None else group[rows], n_groups)
+            return fit_calibrator(weakened[:, rows], truth[rows], None if group is None else group[rows], n_groups)
 
         every = np.ones(truth.size, dtype=bool)
         calibrators = [learned(fold != number if n_folds > 1 else every) for number in range(n_folds)]
-        return _Gold(logs, truth, group, of_gold, task, fold, calibrators, learned(every))
+        return _Gold(logs, of_task, truth, group, of_gold, task, fold, calibrators, learned(every))
 
     def _logs_at(self, votes: VoteTable, fits: Sequence[TaskPosterior], task: NDArray[np.int64]) -> Logs:
         parts = []
@@ -331,11 +339,17 @@ class CalibratedCrowd(Aggregator):
             parts.append(member_logs(posterior.scores[task], posterior.is_log, counts))
         return np.stack(parts)
 
+    def _evidence(self, votes_per_task: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how much each vote counts, by task; for one model alike for all, to keep the order of tasks."""
+        n_tasks = votes_per_task.size
+        return evidence(votes_per_task if len(self.estimators_) > 1 else np.full(n_tasks, self._votes_per_task))
+
     def _pooled(self, votes: Votes, fits: Sequence[TaskPosterior], calibrator: Calibrator) -> TaskPosterior:
         """Return the posterior of a pool."""
         if isinstance(votes, VoteTable):
             every = np.arange(votes.n_tasks)
-            scores = pool(list(self._logs_at(votes, fits, every)), calibrator, votes.group)
+            logs = self._logs_at(votes, fits, every) * self._evidence(votes.votes_per_task)
+            scores = pool(list(logs), calibrator, votes.group)
             return make_posterior(votes, scores, is_log=True, ties=self.ties)
         rows = engine_of(votes, by_group=self._needs_groups).emit(pooled_rows, self._steps(fits), calibrator)
         assert isinstance(rows, SparkRows)  # noqa: S101 - the other kind of votes
@@ -369,7 +383,7 @@ class CalibratedCrowd(Aggregator):
         (sums,) = engine.reduce(believed_sums, self._steps(self._fits), tuple(gold.calibrators))
         parts, n_others = [], max(votes.n_tasks - gold.truth.size, 1)
         for number, (calibrator, limbs) in enumerate(zip(gold.calibrators, sums, strict=True)):
-            scores = pool(list(gold.logs), calibrator, gold.group)
+            scores = gold.scores(calibrator)
             believed, variance = limbs_to_numbers(limbs - belief_limbs(scores)) / n_others
             here = gold.fold == number
             right = (choose(scores, self.ties) == gold.truth)[here]
@@ -378,8 +392,7 @@ class CalibratedCrowd(Aggregator):
         return parts
 
     def _labels_at_gold(self, calibrator: Calibrator) -> Codes:
-        gold = self._gold()
-        return choose(pool(list(gold.logs), calibrator, gold.group), self.ties)
+        return choose(self._gold().scores(calibrator), self.ties)
 
     def _gold(self) -> _Gold:
         self.posterior_  # noqa: B018 - raises without a fit

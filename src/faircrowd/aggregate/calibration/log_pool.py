@@ -1,11 +1,15 @@
 r"""Log-linear pools: one posterior from those of several models, with weights learned from known labels.
 
 The pooled probability of class k for a task is proportional to
-:math:`\exp(b_k + \sum_m w_m \log p_{mk})`, where :math:`p_{mk}` is the probability that model m gives. A weight below
-one makes a model less sure of itself; for a single model it is one over the temperature, and the order of tasks stays
-as it is. The shift :math:`b_k` mends that a crowd calls a class too often or too seldom. Weights and shifts minimise
-the log loss on the known labels plus a ridge penalty toward :math:`\log w_m = -1.5` and no shift, which decides where
-few labels are known. References: Guo et al. (2017) for the temperature; Genest and Zidek (1986) for log-linear pools.
+:math:`\exp(b_k + e(v) \sum_m w_m \log p_{mk})`, where :math:`p_{mk}` is the probability that model m gives. The votes
+of a task depend on each other, and models do not know: :math:`e(v) = 1 / (1 + 0.4 (v - 1))` makes v votes count as
+:math:`v e(v)` independent ones, as in a survey with clusters. A weight :math:`w_m` below one makes a model less sure
+of itself still. For a single model, v is the mean number of votes; so there is one temperature, and the order of tasks
+stays as it is. The shift :math:`b_k` mends that a crowd calls a class too often or too seldom.
+
+Weights and shifts minimise the log loss on the known labels plus a ridge penalty toward :math:`\log w_m = -0.5` and no
+shift, which decides where few labels are known. References: Guo et al. (2017) for the temperature; Genest and Zidek
+(1986) for log-linear pools; Kish (1965) for clusters (the design effect).
 """
 
 from collections.abc import Sequence
@@ -26,6 +30,7 @@ __all__ = [
     "Member",
     "belief_limbs",
     "believed_sums",
+    "evidence",
     "fit_calibrator",
     "gold_rows",
     "member_logs",
@@ -36,8 +41,10 @@ __all__ = [
     "uncalibrated",
 ]
 
-_USUAL_LOG_WEIGHT = -1.5
+_USUAL_LOG_WEIGHT = -0.5
 _WEIGHT_PENALTY, _SHIFT_PENALTY, _GROUP_PENALTY = 0.5, 2.0, 8.0
+_VOTE_CORRELATION = 0.4
+"""How much two votes of a task go together, beyond what the models explain: the best for real crowds of 0.2 to 1."""
 _PSEUDO_VOTES = 0.3
 """Added to the votes for each class, where a model gives shares of votes: none of them is zero then."""
 _SMALLEST_LOG = -700.0
@@ -104,8 +111,26 @@ def member_logs(
     return np.asarray(np.log((shares + _PSEUDO_VOTES) / (votes + scores.shape[1] * _PSEUDO_VOTES)))
 
 
+def evidence(votes_per_task: NDArray[np.float64] | NDArray[np.int64] | float) -> NDArray[np.float64]:
+    """Return how much each vote of a task counts, shape (n_tasks or 1, 1): the less, the more votes the task has.
+
+    Examples
+    --------
+    >>> evidence(np.array([1, 6])).ravel().round(3).tolist()
+    [1.0, 0.333]
+    """
+    votes = np.asarray(votes_per_task, dtype=np.float64).reshape(-1, 1)
+    return np.asarray(1 / (1 + _VOTE_CORRELATION * np.maximum(votes - 1, 0)))
+
+
 def pool(logs: Sequence[NDArray[np.float64]], calibrator: Calibrator, group: Codes | None) -> NDArray[np.float64]:
-    """Return the scores of tasks (n_tasks, n_classes): logarithms of probabilities, up to a constant per task."""
+    """Return the scores of tasks (n_tasks, n_classes): logarithms of probabilities, up to a constant per task.
+
+    Parameters
+    ----------
+    logs : sequence of ndarray, shape (n_tasks, n_classes)
+        The log-probabilities of each model, times the :func:`evidence` of the tasks.
+    """
     n_groups = len(calibrator.shifts)
     shifts = calibrator.shifts[group if group is not None and n_groups > 1 else 0]
     scores = np.zeros_like(logs[0]) + shifts
@@ -122,6 +147,7 @@ def fit_calibrator(logs: Logs, truth: Codes, group: Codes | None = None, n_group
     Parameters
     ----------
     logs : ndarray, shape (n_models, n_known, n_classes)
+        Log-probabilities, times the :func:`evidence` of the tasks.
     truth : ndarray of int32, shape (n_known,)
     group : ndarray of int32, shape (n_known,), optional
         If given, each group has shifts of its own, with a stronger penalty toward those of all.
@@ -192,25 +218,25 @@ def natural_order(logs: Logs, truth: Codes, group: Codes | None = None) -> NDArr
 
 def pooled_rows(block: Block, members: Sequence[Member], calibrator: Calibrator) -> NDArray[np.float64]:
     """Return the pooled scores of the tasks of a block."""
-    return pool(_block_logs(block, members), Calibrator(*calibrator), block.group if block.group.size else None)
+    return pool(_block_evidence(block, members), Calibrator(*calibrator), block.group if block.group.size else None)
 
 
 def gold_rows(
     block: Block, members: Sequence[Member]
-) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
-    """Return, for the tasks of a block whose label is known: log-probabilities by model and class, label, group."""
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Return, for the tasks of a block whose label is known: logs by model and class, label, group, number of votes."""
     logs = np.stack(_block_logs(block, members), axis=1)
     known = block.gold >= 0 if block.gold.size else np.zeros(len(logs), dtype=bool)
     group = block.group if block.group.size else np.zeros(len(logs), dtype=np.int32)
     truth = block.gold if block.gold.size else np.empty(0, dtype=np.int32)
-    return logs[known], truth[known] if truth.size else truth, group[known]
+    return logs[known], truth[known] if truth.size else truth, group[known], np.diff(block.offsets)[known]
 
 
 def believed_sums(
     block: Block, members: Sequence[Member], calibrators: Sequence[Calibrator]
 ) -> tuple[NDArray[np.int64]]:
     """Return, for each of some calibrators, what :func:`belief_limbs` sums over the tasks of a block."""
-    logs = _block_logs(block, members)
+    logs = _block_evidence(block, members)
     group = block.group if block.group.size else None
     return (np.stack([belief_limbs(pool(logs, Calibrator(*calibrator), group)) for calibrator in calibrators]),)
 
@@ -219,6 +245,12 @@ def belief_limbs(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Sum the confidence f of the labels that have the highest scores, and f (1 - f), as limbs."""
     top = probabilities(scores, True).max(axis=1, initial=0.0)
     return np.array([[limb.sum() for limb in to_limbs(values, PROBABILITY_UNIT)] for values in (top, top * (1 - top))])
+
+
+def _block_evidence(block: Block, members: Sequence[Member]) -> list[NDArray[np.float64]]:
+    """Return the log-probabilities of each model, times the evidence of the tasks."""
+    of_task = evidence(_votes(block, Member._make(members[0])))
+    return [logs * of_task for logs in _block_logs(block, members)]
 
 
 def _block_logs(block: Block, members: Sequence[Member]) -> list[NDArray[np.float64]]:
@@ -230,6 +262,9 @@ def _block_logs(block: Block, members: Sequence[Member]) -> list[NDArray[np.floa
             seen = seen._replace(worker=member.worker[block.worker])
         steps: Steps = tuple((Named(*function).find(), arguments) for function, arguments in member.steps)
         scores = run_steps(steps, Piece(seen, seen.group, None), False)
-        votes = np.diff(block.offsets) if member.votes_per_task is None else member.votes_per_task
-        found.append(member_logs(np.asarray(scores, dtype=np.float64), member.is_log, votes))
+        found.append(member_logs(np.asarray(scores, dtype=np.float64), member.is_log, _votes(block, member)))
     return found
+
+
+def _votes(block: Block, member: Member) -> NDArray[np.int64] | float:
+    return np.diff(block.offsets) if member.votes_per_task is None else member.votes_per_task

@@ -9,6 +9,7 @@ from faircrowd._checks import check_choice, few, warn
 from faircrowd._types import ColumnsLike, ValuesLike
 from faircrowd.audit.metrics.sample import Sample, check_length, read_sample, tally
 from faircrowd.errors import DataWarning, InputError
+from faircrowd.votes.vocabulary import shown
 
 __all__ = ["Shares", "differences", "divide", "odds", "opportunity", "parity", "ratios"]
 
@@ -120,7 +121,7 @@ def _warn_of_empty(sample: Sample, total: NDArray[np.float64], classes: NDArray[
         more = f" (and {len(empty) - 1:,} more such pairs)" if len(empty) > 1 else ""
         treatment = "is left out" if sample.positive is None else "counts as 0, as in fairlearn"
         warn(
-            f"Group {few(sample.groups.some([group]))} has no row of true label "
+            f"Group {few(shown(sample.groups.some([group])))} has no row of true label "
             f"{few(sample.classes.some([classes[place]]))}{more}; its rate {treatment}.",
             DataWarning,
         )

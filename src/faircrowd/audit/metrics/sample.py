@@ -20,7 +20,7 @@ from faircrowd.votes.alignment import in_order_of
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import pandas_array, refuse_labels
 from faircrowd.votes.frames import column_of, frame_of, is_frame
-from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
+from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects, shown
 
 __all__ = [
     "Sample",
@@ -85,7 +85,8 @@ def read_sample(
         label, truth = place[label], np.append(true_place, np.int32(-1))[truth]
     weights = read_weights(in_order_of(y_pred, sample_weight, "sample_weight"), label.size)
     if weights is not None and not (held := np.bincount(group, weights=weights)).all():
-        raise InputError(f"All rows of group {few(groups.some([int(held.argmin())]))} have weight 0; leave them out.")
+        name = few(shown(groups.some([int(held.argmin())])))
+        raise InputError(f"All rows of group {name} have weight 0; leave them out.")
     classes, positive = _positive(classes)
     return Sample(classes, groups, label, group, truth, weights, positive)
 

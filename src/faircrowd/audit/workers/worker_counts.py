@@ -105,7 +105,7 @@ def gold_confusion(votes: VoteTable, truth: ByTask) -> NDArray[np.int64]:
 def model_confusion(votes: VoteTable, posterior: FrameLike | ArrayLike) -> NDArray[np.float64]:
     """Return the expected counts by true class, given its posterior probabilities; same shape as ``gold_confusion``."""
     if is_frame(posterior):
-        posterior = values_in_order(posterior, votes.tasks, votes.classes, "posterior")
+        posterior = values_in_order(posterior, votes.tasks, votes.classes, "posterior", "the votes")
     values = np.ascontiguousarray(posterior, dtype=np.float64)
     if values.shape != (votes.n_tasks, votes.n_classes):
         raise InputError(

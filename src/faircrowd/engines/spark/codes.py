@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from faircrowd.engines.spark.session import collected
 from faircrowd.votes.encode import encode
 from faircrowd.votes.groups import intersect
+from faircrowd.votes.lookalikes import refuse_alike
 from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def coding_of(found: pa.Table, names: Sequence[str]) -> Coding:
 def union(classes: Vocabulary, truths: Vocabulary) -> Vocabulary:
     """Return the classes and the true labels that are not among them, as :func:`faircrowd.votes.groups.gold_pairs`."""
     new = truths.take(np.flatnonzero(classes.code_of(truths.values) < 0)).to_list() if len(truths) else []
+    refuse_alike("known label", new, classes)
     return encode(as_objects([*classes.to_list(), *new]))[1] if new else classes
 
 

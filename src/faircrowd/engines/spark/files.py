@@ -13,8 +13,8 @@ from faircrowd.engines.spark.codes import column_of, with_values
 from faircrowd.engines.spark.session import collected, spark_errors
 from faircrowd.engines.spark.task_rows import SparkRows
 from faircrowd.errors import FileError
-from faircrowd.votes.readers import READERS, Reader, find_reader, open_source
-from faircrowd.votes.readers.shared import MISSING, PLAIN_INTEGER, ending_of
+from faircrowd.votes.readers import READERS, Reader, Source, find_reader, open_source
+from faircrowd.votes.readers.shared import MISSING, PLAIN_INTEGER, ending_of, explained
 from faircrowd.votes.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def read_frame(
 
     A path whose ending names no format is taken for Parquet. A column of CSV or TSV becomes integers where all its
     values are plainly written integers, and stays text otherwise, as in memory: "007" is not 7. A format that Spark
-    does not know is read on the driver.
+    does not know is read on the driver. Text files that the driver can reach are searched for quotes that are not
+    closed, which Spark would not report.
 
     Parameters
     ----------
@@ -54,12 +55,26 @@ def read_frame(
             source = open_source(where, format=format, delimiter=delimiter)
             read = session.createDataFrame(pa.table(source.columns(source.header())))
         else:
+            _check_files(where, reader, delimiter)
             options = dict(reader.spark.options)
             if delimiter is not None and "sep" in options:
                 options["sep"] = delimiter
             read = session.read.format(reader.spark.format).options(**options).load(where)
             read = _typed(read) if reader.is_untyped else read
     return read
+
+
+def _check_files(where: str, reader: Reader, delimiter: str | None) -> None:
+    """Raise if a file, or a file of a folder, that the driver can reach is damaged in a way that Spark overlooks."""
+    path = Path(re.sub("^file:(//)?", "", where))
+    if reader.check is None or not path.exists():
+        return
+    files = [path]
+    if path.is_dir():  # Spark reads the files of a folder but for hidden ones
+        files = sorted(file for file in path.iterdir() if file.is_file() and file.name[0] not in "._")
+    for file in files:
+        with explained(file):
+            reader.check(Source(file, reader, delimiter))
 
 
 def _reader_in_spark(where: str) -> Reader | None:

@@ -18,6 +18,7 @@ from faircrowd.votes.account import VotesReport
 from faircrowd.votes.frames import find_column
 from faircrowd.votes.group_policy import ON_MISSING_GROUP
 from faircrowd.votes.groups import with_missing
+from faircrowd.votes.line_breaks import line_breaks
 from faircrowd.votes.lookalikes import notes_on
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes, Vocabulary
@@ -276,7 +277,8 @@ def spark_votes(
     except FaircrowdError:
         stored.unpersist()
         raise
-    report = VotesReport(rows_read, missing, summary.repeated, on_missing, on_duplicate)
+    broken = line_breaks({"worker": worker_codes.vocabulary, "label": label_codes.vocabulary})
+    report = VotesReport(rows_read, missing, summary.repeated, on_missing, on_duplicate, line_breaks=broken)
     made = SparkVotes(
         stored=stored,
         task_type=votes.schema["task"].dataType,

@@ -20,6 +20,7 @@ from faircrowd.storage.scratch import Scratch, clear_left
 from faircrowd.votes.account import VotesReport
 from faircrowd.votes.frames import find_column
 from faircrowd.votes.groups import attach_groups
+from faircrowd.votes.line_breaks import line_breaks
 from faircrowd.votes.read import check_label_lengths, find_roles
 from faircrowd.votes.readers import open_source, read_header
 from faircrowd.votes.table import VoteTable
@@ -72,7 +73,7 @@ def read_votes_on_disk(
     check_choice("on_missing", on_missing, ("drop", "error"))
     opened = open_source(source, format=format, delimiter=delimiter)
     names = opened.header()
-    roles = find_roles(names, {"task": task, "worker": worker, "label": label}, str(source))
+    roles = find_roles(names, {"task": task, "worker": worker, "label": label}, str(source), tasks)
     wanted = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features or ())
     in_votes = tasks is None or set(wanted) <= set(names) - set(read_header(tasks, delimiter=delimiter))
     own = [find_column("group", names, name, where=str(source)) for name in wanted] if in_votes else []
@@ -135,7 +136,7 @@ def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: st
     written = write_votes(sorter.sorted_codes(last), place, sizes, keep_all=on_duplicate == "all")
     if written.repeated and on_duplicate == "error":
         refuse_repeated(written, vocabularies["task"], vocabularies["worker"])
-    report = VotesReport(
+    account = VotesReport(
         rows_read=rows,
         rows_missing=missing,
         rows_repeated=written.repeated,
@@ -144,13 +145,14 @@ def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: st
         tasks_without_votes=tuple(vocabularies["task"].some(np.flatnonzero(written.counts == 0))),
     )
     n_votes = int(written.counts.sum())
-    if n_votes != rows - report.rows_aside:
-        raise FaircrowdError(f"{rows - report.rows_aside:,} votes went into the sort and {n_votes:,} came out.")
+    if n_votes != rows - account.rows_aside:
+        raise FaircrowdError(f"{rows - account.rows_aside:,} votes went into the sort and {n_votes:,} came out.")
     kept = np.flatnonzero(written.counts)
     (place / "offsets").write_bytes(np.concatenate([[0], np.cumsum(written.counts[kept])]).astype(np.int64).data)
     worker, workers = _in_use(place / "worker", vocabularies["worker"], written.used["worker"])
     label, classes = _in_use(place / "label", vocabularies["label"], written.used["label"])
     tasks = vocabularies["task"] if kept.size == sizes["task"] else vocabularies["task"].take(kept)
+    report = replace(account, line_breaks=line_breaks({"task": tasks, "worker": workers, "label": classes}))
     return VoteTable(tasks, workers, classes, _mapped(place / "offsets", np.int64), worker, label, report=report)
 
 

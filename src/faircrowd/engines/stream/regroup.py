@@ -90,7 +90,14 @@ class Sorter:
         """Return the distinct rows of some columns, as the reader in memory gives them."""
         columns = ", ".join(f"{self._clean(name)} AS c{i}" for i, name in enumerate(names))
         found = self._stream(f"SELECT DISTINCT {columns} FROM {self._file}").read_all()  # noqa: S608
-        return pa.table({name: self.staged.values(name, found[f"c{i}"]) for i, name in enumerate(names)})
+        values = {name: self.staged.values(name, found[f"c{i}"]) for i, name in enumerate(names)}
+        try:
+            return pa.table(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            raise InputError(
+                f"{self.staged.source.path}: tasks or groups are of mixed types; give the groups in a table of tasks, "
+                "tasks=..., or read the votes in memory (engine='memory')."
+            ) from None
 
     @property
     def _file(self) -> str:

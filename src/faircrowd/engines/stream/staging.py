@@ -1,5 +1,6 @@
 """Files of votes as Parquet, block by block: DuckDB then sees the values that the readers in memory see."""
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,8 +10,8 @@ import pyarrow.parquet
 
 from faircrowd.errors import FileError, InputError
 from faircrowd.votes.readers import Source
-from faircrowd.votes.readers.shared import explained
-from faircrowd.votes.vocabulary import Column
+from faircrowd.votes.readers.shared import MixedValues, explained
+from faircrowd.votes.vocabulary import Column, as_objects
 
 __all__ = ["Staged", "stage"]
 
@@ -26,14 +27,19 @@ class Staged(NamedTuple):
         The file to read: the same, or a copy of its columns as Parquet.
     types : dict of str to pyarrow.DataType
         The type of each column's values.
+    in_json : bool
+        Whether values are JSON texts, as columns hold values of mixed types.
     """
 
     source: Source
     path: Path
     types: dict[str, pa.DataType]
+    in_json: bool = False
 
     def values(self, name: str, found: pa.ChunkedArray) -> Column:
         """Return distinct values of a column as the reader in memory gives them."""
+        if self.in_json:
+            return as_objects([None if text is None else json.loads(text) for text in found.to_pylist()])
         return self.source.typed(name, found.cast(self.types[name]))
 
 
@@ -45,14 +51,18 @@ def stage(source: Source, names: Sequence[str], folder: Path) -> Staged:
     InputError
         If a column has a type that only the reader in memory takes.
     """
+    in_json = False
     if source.reader.is_parquet:
         path = source.path
         with explained(path):
             schema = pa.parquet.read_schema(path)
     else:
         path = folder / "votes.parquet"
-        schema = _write(path, source.blocks(names), source)
-    return Staged(source, path, {name: _value_type(source.path, schema.field(name)) for name in names})
+        try:
+            schema = _write(path, source.blocks(names), source)
+        except MixedValues:
+            schema, in_json = _write(path, source.json_blocks(names), source), True
+    return Staged(source, path, {name: _value_type(source.path, schema.field(name)) for name in names}, in_json)
 
 
 def _value_type(path: Path, field: pa.Field) -> pa.DataType:

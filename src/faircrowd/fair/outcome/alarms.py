@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from faircrowd._checks import few
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import within
-from faircrowd.fair.margin import Margin
+from faircrowd.fair.promise.statement import Promise
 from faircrowd.fair.tasks.tally import Tally
 
 __all__ = ["MANY_CHANGED", "NEARLY_ALL", "alarm", "enough_epsilon", "missed"]
@@ -152,5 +152,5 @@ def missed(certificate: Certificate) -> str:
         how = by_chance if c.decision == "randomized" else "allow a larger epsilon, or use strict=True"
         return f"the labels miss the constraint: their gap is {c.gap:.4g}, above {at_most}; {how}."
     if c.promise is not None and not c.promise["enough"]:
-        return f"the labels carry no promise: {Margin(**c.promise)}."
+        return f"the labels carry no promise: {Promise(**c.promise).shortage}."
     return ""

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import SolverError
-from faircrowd.fair.constraint import Constraint, prices_of, rates_of
+from faircrowd.fair.constraint import Constraint, DemographicParity, prices_of, rates_of
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import atom_margins
 from faircrowd.fair.program.relaxed import Relaxed
+from faircrowd.fair.program.two_class_rounding import assign_two_classes, closest_totals
 from faircrowd.fair.tolerances import WHOLE_COUNT
 
 __all__ = ["round_counts"]
@@ -26,6 +27,8 @@ _EXCESS_COST = 1e3
 """More than any loss of value: the gap exceeds epsilon only where it must."""
 
 _LEAST_SCALE = 1e4
+
+_MANY_CELLS = 200
 
 
 def round_counts(
@@ -52,10 +55,12 @@ def round_counts(
     prices = prices_of(relaxed.multipliers, group_mass)
     targets = _rounded_totals(totals, group_mass, prices, constraint)
     margin, _ = atom_margins(atoms, group_mass, relaxed.multipliers)
+    by_group = np.argsort(atoms.group, kind="stable")
+    bounds = np.searchsorted(atoms.group[by_group], np.arange(group_mass.size + 1))
     for a in range(group_mass.size):
-        members = atoms.group == a
+        members = by_group[bounds[a] : bounds[a + 1]]
         for width in _WIDTHS:
-            movable = np.flatnonzero(members & (split | (margin <= width)))
+            movable = members[split[members] | (margin[members] <= width)]
             fixed = counts[members].sum(axis=0) - counts[movable].sum(axis=0)
             fixed += 0 if atoms.decided is None else np.rint(atoms.decided.mass[a]).astype(np.int64)
             moved = _transport(atoms.gains[movable], atoms.mass[movable], targets[a] - fixed)
@@ -72,6 +77,8 @@ def _rounded_totals(
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     n_groups, n_classes = totals.shape
+    if isinstance(constraint, DemographicParity) and n_classes == 2:
+        return closest_totals(np.floor(totals + WHOLE_COUNT), group_mass, prices, constraint.epsilon)
     n_cells = n_groups * n_classes
     limits = constraint.rows(n_groups, n_classes)
     n_centres = limits.on_centres.shape[1]
@@ -100,7 +107,8 @@ def _rounded_totals(
             LinearConstraint(below, scale * (limits.lower - rates), np.inf),
             LinearConstraint(of_group, left, left),
         ],
-        options={"presolve": False},  # so small a program needs none, and with it HiGHS may print a line
+        # A small program needs no presolve, with which HiGHS may print a line; a large one takes minutes without.
+        options={"presolve": n_cells > _MANY_CELLS},
     )
     if found.x is None:
         raise SolverError(
@@ -121,6 +129,8 @@ def _transport(
         return None
     if n_atoms == 0:
         return np.zeros((0, n_classes), dtype=np.int64)
+    if n_classes == 2:
+        return assign_two_classes(gains, mass, wanted)
     pair = np.arange(n_atoms * n_classes)
     j, k = np.divmod(pair, n_classes)
     rows = np.concatenate([j, n_atoms + k])

@@ -21,7 +21,7 @@ from faircrowd.votes.frames import column_of, find_column, frame_of, is_frame
 from faircrowd.votes.groups import groups_of
 from faircrowd.votes.lookup import is_missing
 from faircrowd.votes.style import Style
-from faircrowd.votes.vocabulary import Codes, as_objects
+from faircrowd.votes.vocabulary import Codes, as_objects, shown
 
 if TYPE_CHECKING:
     from faircrowd._types import ByTask, ValuesLike
@@ -153,7 +153,7 @@ def check_groups(groups: Vocabulary) -> None:
     """Raise unless there are two groups to compare."""
     if len(groups) < 2:
         raise InputError(
-            f"Parity compares groups, and all tasks are of group {few(groups.to_list())}; "
+            f"Parity compares groups, and all tasks are of group {few(shown(groups.to_list()))}; "
             "give a column with at least two groups."
         )
 
@@ -230,8 +230,13 @@ def _logarithms(given: object, tasks: Vocabulary, classes: Vocabulary) -> NDArra
     return logs
 
 
-def values_in_order(given: object, tasks: Vocabulary, classes: Vocabulary, name: str) -> NDArray[np.float64]:
-    """Return a number for each task and class, in order: those of a frame go by task and class, others by position."""
+def values_in_order(
+    given: object, tasks: Vocabulary, classes: Vocabulary, name: str, of: str = "the posterior"
+) -> NDArray[np.float64]:
+    """Return a number for each task and class, in order: those of a frame go by task and class, others by position.
+
+    In messages they are called ``name``, and the tasks are those of ``of``.
+    """
     rows, columns, _, values, _ = _values(given)
     if values.shape != (len(tasks), len(classes)):
         raise InputError(
@@ -242,7 +247,7 @@ def values_in_order(given: object, tasks: Vocabulary, classes: Vocabulary, name:
         return values
     row, column = rows.code_of(tasks.values), columns.code_of(classes.values)
     if min(row.min(), column.min()) < 0:
-        raise InputError(f"{name} must have the same tasks and classes.")
+        raise InputError(f"{name} must have the tasks and the classes of {of}.")
     return values[np.ix_(row, column)]
 
 

@@ -83,11 +83,14 @@ def _make(facts: ChartFacts) -> Specification:
         for b in range(first, _BINS):
             bounds = {"low": b / _BINS, "high": (b + 1) / _BINS}
             rows.append({"group": name, **bounds, "share": float(counts[b] / max(counts.sum(), 1))})
-    return posterior_chart(rows, threshold_lines(facts.result.rule.thresholds, facts.members, names), what=what)
+    return posterior_chart(
+        rows, threshold_lines(facts.result.rule_of_labels.thresholds, facts.members, names), what=what
+    )
 
 
 def _caption(facts: ChartFacts) -> str:
-    lines = "; the vertical lines are the thresholds of the groups" if facts.result.rule.thresholds is not None else ""
+    has_lines = facts.result.rule_of_labels.thresholds is not None
+    lines = "; the vertical lines are the thresholds of the groups" if has_lines else ""
     rest = not_shown(len(facts.groups))
     return f"Distribution of the posterior by group: bars are thicker where more tasks are{lines}.{rest}"
 

@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json
 
-from faircrowd.errors import FileError, InputError, MissingColumnError
+from faircrowd.errors import FileError, MissingColumnError
+from faircrowd.votes.lookup import is_missing
 from faircrowd.votes.readers.reader import Columns, Reader, Source, SparkFormat
-from faircrowd.votes.readers.shared import BLOCK_BYTES, read_head
+from faircrowd.votes.readers.shared import BLOCK_BYTES, MixedValues, read_head
 from faircrowd.votes.vocabulary import as_objects
 
 __all__ = ["JSONL"]
@@ -49,8 +50,7 @@ def _columns(source: Source, names: Sequence[str]) -> Columns:
     with source.open() as stream:
         records = list(_records(source.path, stream.read().decode("utf-8-sig").split("\n")))
     for name in names:
-        if not any(name in record for record in records):
-            raise MissingColumnError(f"{source.path}: no line has the field {name!r}.")
+        _check_found(source.path, name, any(name in record for record in records))
     return {name: as_objects([record.get(name) for record in records]) for name in names}
 
 
@@ -59,8 +59,9 @@ def _is_kept(kind: pa.DataType) -> bool:
     return not (pa.types.is_timestamp(kind) or pa.types.is_floating(kind))
 
 
-def _records(path: Path, lines: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(lines, start=1):
+def _records(path: Path, lines: Sequence[str], first: int = 1) -> Iterator[dict[str, Any]]:
+    """Yield the objects of lines, of which the first has this number."""
+    for number, line in enumerate(lines, start=first):
         if not line.strip():
             continue
         try:
@@ -73,29 +74,47 @@ def _records(path: Path, lines: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _blocks(source: Source, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield blocks; the types of the first block hold for all."""
+    """Yield blocks; the types of the first block hold for all, and values of other types are read as JSON texts."""
     parse = pa.json.ParseOptions()
     for lines in _blocks_of_lines(source):
         try:
             table = pa.json.read_json(io.BytesIO(lines), pa.json.ReadOptions(block_size=2 * BLOCK_BYTES), parse)
             table = table.select(list(names))
             table.validate(full=True)  # Arrow does not check whether JSON texts are UTF-8
-        except (pa.ArrowInvalid, KeyError) as error:
-            raise _mixed(source.path, " ".join(str(error).split())[:200]) from None
+        except (pa.ArrowInvalid, KeyError):
+            raise MixedValues from None
         for field in table.schema:
             if not (
                 pa.types.is_string(field.type) or pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)
             ):
-                raise _mixed(source.path, f"{field.name!r} is read as {field.type}")
+                raise MixedValues
         parse = pa.json.ParseOptions(explicit_schema=table.schema, unexpected_field_behavior="ignore")
         yield from table.to_batches()
 
 
-def _mixed(path: Path, found: str) -> InputError:
-    return InputError(
-        f"{path} cannot be streamed: each field of JSON lines must hold only texts, only integers or only truth "
-        f"values ({found}); read it in memory (engine='memory')."
-    )
+def _json_blocks(source: Source, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield blocks of JSON texts, each value written in one way; what is missing is null."""
+    found, first = set[str](), 1
+    schema = pa.schema([(name, pa.string()) for name in names])
+    yield pa.RecordBatch.from_pylist([], schema=schema)
+    for lines in _blocks_of_lines(source):
+        texts = lines.decode("utf-8-sig" if first == 1 else "utf-8").split("\n")
+        records = list(_records(source.path, texts, first))
+        first += lines.count(b"\n")
+        found.update(name for name in names if any(name in record for record in records))
+        columns = [[_json_text(record.get(name)) for record in records] for name in names]
+        yield pa.RecordBatch.from_arrays([pa.array(column, type=pa.string()) for column in columns], schema=schema)
+    for name in names:
+        _check_found(source.path, name, name in found)
+
+
+def _json_text(value: object) -> str | None:
+    return None if is_missing(value) else json.dumps(value)
+
+
+def _check_found(path: Path, name: str, is_found: bool) -> None:
+    if not is_found:
+        raise MissingColumnError(f"{path}: no line has the field {name!r}.")
 
 
 def _blocks_of_lines(source: Source) -> Iterator[bytes]:
@@ -118,5 +137,6 @@ JSONL = Reader(
     header=_header,
     columns=_columns,
     blocks=_blocks,
+    json_blocks=_json_blocks,
     spark=SparkFormat("json", endings=(".json",)),
 )

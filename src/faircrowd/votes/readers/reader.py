@@ -58,11 +58,16 @@ class Reader:
     blocks : function of a source and names, optional
         Yields the same rows as record batches of one schema, at least one, for the engine that streams. A format
         without it is read whole by ``columns`` there too.
+    json_blocks : function of a source and names, optional
+        Yields the same rows with every value as JSON text, null where it is missing. It is asked where ``blocks``
+        raises :class:`~faircrowd.votes.readers.shared.MixedValues`: no one type holds all values of a column.
     recognises : function of a path, optional
         Returns whether a file (or a folder) is in this format, by its content. It is asked before endings count, so
         it must be quick, and false for anything that it does not know.
     left_out : function of a source, optional
         Returns the number of rows that the reader leaves out, by reason; they are reported with the votes.
+    check : function of a source, optional
+        Raises if the file is damaged in a way that Spark would not notice; ``columns`` and ``blocks`` notice it.
     count_rows : function of a source, optional
         Returns the number of rows where the file states it, without reading them.
     spark : SparkFormat, optional
@@ -84,8 +89,10 @@ class Reader:
     header: Callable[["Source"], list[str]]
     columns: Callable[["Source", Sequence[str]], Columns]
     blocks: Callable[["Source", Sequence[str]], Iterator[pa.RecordBatch]] | None = None
+    json_blocks: Callable[["Source", Sequence[str]], Iterator[pa.RecordBatch]] | None = None
     recognises: Callable[[Path], bool] | None = None
     left_out: Callable[["Source"], dict[str, int]] | None = None
+    check: Callable[["Source"], None] | None = None
     count_rows: Callable[["Source"], int] | None = None
     spark: SparkFormat | None = None
     is_untyped: bool = False
@@ -135,6 +142,12 @@ class Source:
             else:
                 table = _arrow_table(self, self.reader.columns(self, names))
                 yield from table.to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
+
+    def json_blocks(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield some columns as record batches of JSON texts."""
+        assert self.reader.json_blocks is not None  # noqa: S101 - only such a reader raises MixedValues
+        with explained(self.path):
+            yield from self.reader.json_blocks(self, list(dict.fromkeys(names)))
 
     def typed(self, name: str, column: Column) -> Column:
         """Return a column of the file with its final type."""

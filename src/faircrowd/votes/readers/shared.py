@@ -16,6 +16,7 @@ __all__ = [
     "COMPRESSIONS",
     "MISSING",
     "PLAIN_INTEGER",
+    "MixedValues",
     "checked_path",
     "ending_of",
     "explained",
@@ -35,6 +36,10 @@ COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 BLOCK_BYTES = 1 << 24
 """Text files are parsed in blocks of this size; no row may be longer."""
+
+
+class MixedValues(Exception):  # noqa: N818 - no error, but a sign to read in another way
+    """A column cannot be given in blocks of one type; its values can, as JSON texts."""
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from faircrowd.errors import FileError, OptionError
+from faircrowd.votes.readers.quotes import check_quotes, watched_quotes
 from faircrowd.votes.readers.reader import Columns, Reader, Source, SparkFormat
 from faircrowd.votes.readers.shared import BLOCK_BYTES, MISSING, read_head
 
@@ -29,13 +30,20 @@ class _Delimited:
     def header(self, source: Source) -> list[str]:
         parsing = self._parsing(source)
         _check_width(source, read_head(source.path), parsing.delimiter)
-        with source.open() as stream:
-            return list(pa.csv.open_csv(stream, _blocked(threads=False), parsing).schema.names)
+        try:
+            with source.open() as stream:
+                names = list(pa.csv.open_csv(stream, _blocked(threads=False), parsing).schema.names)
+        except pa.ArrowInvalid:
+            self.check(source)
+            raise
+        if any("\n" in name or "\r" in name for name in names):
+            self.check(source)
+        return names
 
     def columns(self, source: Source, names: Sequence[str]) -> Columns:
         convert = _converting(names, pa.dictionary(pa.int32(), pa.string()))
         try:
-            with source.open() as stream:
+            with watched_quotes(source, self._delimiter_of(source)), source.open() as stream:
                 table = pa.csv.read_csv(stream, _blocked(threads=True), self._parsing(source), convert)
         except pa.ArrowInvalid:  # one thread knows the number of the row
             with source.open() as stream:
@@ -43,18 +51,24 @@ class _Delimited:
         return {name: table.column(name) for name in names}
 
     def blocks(self, source: Source, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        with source.open() as stream:
+        with watched_quotes(source, self._delimiter_of(source)), source.open() as stream:
             convert = _converting(names, pa.string())
             blocks = pa.csv.open_csv(stream, _blocked(threads=True), self._parsing(source), convert)
             yield pa.RecordBatch.from_pylist([], schema=blocks.schema)
             yield from blocks
 
-    def _parsing(self, source: Source) -> "pa.csv.ParseOptions":
+    def check(self, source: Source) -> None:
+        check_quotes(source, self._delimiter_of(source))
+
+    def _delimiter_of(self, source: Source) -> str:
         given = source.delimiter
         delimiter = self.delimiter if given is None else {"\\t": "\t"}.get(given, given)
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
             raise OptionError(f"delimiter={delimiter!r} must be one plain character, such as ',', ';', '|' or '\\t'.")
-        return pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        return delimiter
+
+    def _parsing(self, source: Source) -> "pa.csv.ParseOptions":
+        return pa.csv.ParseOptions(delimiter=self._delimiter_of(source), newlines_in_values=True)
 
 
 def _check_width(source: Source, head: bytes, delimiter: str) -> None:
@@ -89,6 +103,7 @@ def _reader(name: str, delimiter: str, help: str) -> Reader:
         header=text.header,
         columns=text.columns,
         blocks=text.blocks,
+        check=text.check,
         spark=SparkFormat("csv", {"header": True, "sep": delimiter, "multiLine": True, "escape": '"'}),
         is_untyped=True,
     )

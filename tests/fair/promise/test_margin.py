@@ -10,7 +10,7 @@ from scipy.stats import beta
 
 from faircrowd import make_fair
 from faircrowd.errors import OptionError
-from faircrowd.fair.margin import _sum_tail, margin_for
+from faircrowd.fair.promise.margin import _sum_tail, margin_for
 
 REPEATS = 1000 if os.environ.get("FAIRCROWD_SLOW") else 60
 """Samples from which a rule is learned; FAIRCROWD_SLOW=1 draws more."""

@@ -1,0 +1,118 @@
+"""With --json, standard output holds JSON and nothing else, whoever writes there."""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faircrowd.cli.json_output import json_only, print_json
+
+NOISY = """
+import ctypes, os, subprocess, sys, threading
+import faircrowd.runs.fit, faircrowd.audit.gate, faircrowd.runs.check_file, faircrowd.runs.apply_rule
+import faircrowd.runs.verify, faircrowd.runs.options, faircrowd.votes.readers as readers
+
+def shout():
+    os.write(1, b"a line of a library\\n")
+    ctypes.CDLL(None).puts(b"a line of the C library")
+    ctypes.CDLL(None).fflush(None)
+    print("a line of Python")
+    subprocess.run(["echo", "a line of another process"])
+    thread = threading.Thread(target=lambda: os.write(1, b"a line of a thread\\n"))
+    thread.start(); thread.join()
+
+opened = readers.open_source
+def noisy(*arguments, **options):
+    shout()
+    return opened(*arguments, **options)
+
+import faircrowd.votes.read as read, faircrowd.votes.facts as facts
+read.open_source = facts.open_source = readers.open_source = noisy
+from faircrowd.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    path = tmp_path / "votes.csv"
+    rows = [f"{task},{worker},{(task + worker // 2) % 2},{task % 2}" for task in range(40) for worker in range(3)]
+    path.write_text("\n".join(["task,worker,label,group", *rows]) + "\n")
+    return path
+
+
+def noisy(*arguments: Any, **settings: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", NOISY, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **settings)
+
+
+def in_a_shell(votes: Path, out: Path, redirection: str) -> subprocess.CompletedProcess[str]:
+    command = f"{sys.executable} -m faircrowd aggregate {votes} --method majority --out {out} --json {redirection}"
+    return subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+
+
+def test_a_library_that_prints_does_not_reach_standard_output(votes: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    fair = ("aggregate", votes, "--group", "group", "--epsilon", "0.1", "--method", "majority", "--no-report")
+    asked = {
+        "aggregate": (*fair, "--out", out),
+        "apply": ("apply", out / "rule.json", votes, "--out", tmp_path / "new.csv"),
+        "check": ("check", out / "labels.csv", "--group", "group", "--epsilon", "1"),
+        "verify": ("verify", out),
+        "frontier": ("frontier", votes, "--group", "group", "--method", "majority", "--out", tmp_path / "f"),
+        "an error": ("aggregate", votes, "--label", "nothing", "--out", out),
+    }
+    for name, arguments in asked.items():
+        done = noisy(*arguments, "--json")
+        assert isinstance(json.loads(done.stdout), dict), (name, done.stdout, done.stderr)
+        assert done.stdout.count("\n") == 1, name
+        for line in ("a library", "the C library", "Python", "another process", "a thread"):
+            assert f"a line of {line}" in done.stderr, (name, line)
+
+
+def test_standard_output_is_restored(capfd: pytest.CaptureFixture[str]) -> None:
+    with json_only():
+        os.write(1, b"inside\n")
+        sys.stdout.write("inside, too\n")
+        threading.Thread(target=print, args=("in a thread",)).start()
+        print_json({"a": 1})
+        ctypes.CDLL(None).puts(b"in C")
+        ctypes.CDLL(None).fflush(None)
+    sys.stdout.write("after\n")
+    sys.stdout.flush()
+    os.write(1, b"after, too\n")
+    printed = capfd.readouterr()
+    assert sorted(printed.out.splitlines()) == ["after", "after, too", '{"a": 1}']
+    assert {"inside", "inside, too", "in a thread", "in C"} <= set(printed.err.splitlines())
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_closed_stream_is_no_error(closed: str, votes: Path, tmp_path: Path) -> None:
+    shell = (
+        f"{sys.executable} -m faircrowd aggregate {votes} --method majority --out {tmp_path / 'out'} --json {closed}>&-"
+    )
+    done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    assert done.returncode == 0, done.stderr
+    assert (json.loads(done.stdout)["tasks"] == 40) if closed == "2" else done.stdout == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_printed_is_an_error(votes: Path, tmp_path: Path) -> None:
+    shell = (
+        f"{sys.executable} -m faircrowd aggregate {votes} --method majority --out {tmp_path / 'out'} --json > /dev/full"
+    )
+    done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    assert done.returncode == 2
+    assert "the output cannot be printed: No space left on device" in done.stderr
+
+
+def test_help_is_printed_where_it_always_is(faircrowd: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, _ = faircrowd("check", "--help", "--json")
+    assert (code, "--epsilon" in out) == (0, True)
