@@ -15,7 +15,7 @@ from faircrowd.fair.objective import make_gain
 from faircrowd.fair.program.solve import solve_program
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.thresholds.solve import solve_thresholds
-from faircrowd.fair.whole_tasks import TO_THE_LETTER
+from faircrowd.fair.whole_tasks.allowance import TO_THE_LETTER
 from strategies import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:strict=True keeps epsilon")

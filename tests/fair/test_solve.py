@@ -245,7 +245,7 @@ def test_strict_is_refused_where_it_takes_too_long(monkeypatch: pytest.MonkeyPat
     gain = make_gain("accuracy", 3)
     problem = some(60, 3, 2)
     plain = module.solve_many
-    monkeypatch.setattr(module, "solve_many", lambda *given: plain(*given, max_gathered=30))
+    monkeypatch.setattr(module, "solve_many", lambda *given, **more: plain(*given, max_gathered=30, **more))
     with pytest.raises(OptionError, match="up to 4,194,304 different tasks; leave it out"):
         solve(problem, gain, DemographicParity(0.05), "deterministic", 0, strict=True)
 

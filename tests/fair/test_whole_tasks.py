@@ -12,12 +12,12 @@ from fair import optima
 from faircrowd import make_fair
 from faircrowd.errors import DataWarning
 from faircrowd.fair.constraint import DemographicParity
-from faircrowd.fair.drawn_counts import draw_counts
 from faircrowd.fair.objective import f1_gain, make_gain
 from faircrowd.fair.program import solve as program
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.read_posterior import read_posterior
-from faircrowd.fair.whole_tasks import allowances, rounding_loss
+from faircrowd.fair.whole_tasks.allowance import allowances, rounding_loss
+from faircrowd.fair.whole_tasks.drawn_counts import draw_counts
 from strategies import examples
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -14,6 +14,8 @@ thresholds/
     The solver for two classes and two groups: exact thresholds.
 program/
     The solver for any number of classes and groups: a linear program over atoms.
+whole_tasks/
+    How far labels of whole tasks may exceed epsilon, and how randomized ones are drawn.
 rule, sql
     The rule for new tasks, as JSON and as SQL.
 certificate, frontier, what_if

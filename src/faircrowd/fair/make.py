@@ -24,7 +24,13 @@ from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tasks.tally import Tally
-from faircrowd.fair.whole_tasks import WHY_DRAWS_EXCEED, draw_excess, rounding_loss, strict_price, why_exceeded
+from faircrowd.fair.whole_tasks.allowance import (
+    WHY_DRAWS_EXCEED,
+    draw_excess,
+    rounding_loss,
+    strict_price,
+    why_exceeded,
+)
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 

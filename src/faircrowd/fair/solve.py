@@ -12,7 +12,7 @@ from faircrowd.fair.tasks.left_out import with_left_out
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.thresholds.solve import solve_thresholds
 from faircrowd.fair.tolerances import F1_STEP
-from faircrowd.fair.whole_tasks import TO_THE_LETTER, Allowance, allowances
+from faircrowd.fair.whole_tasks.allowance import TO_THE_LETTER, Allowance, allowances
 
 __all__ = ["solve"]
 

@@ -8,7 +8,7 @@ from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.thresholds.relaxed import RelaxedThresholds
 from faircrowd.fair.thresholds.solve import solve_thresholds, weighted_probabilities
 from faircrowd.fair.thresholds.sorted_group import sort_groups
-from faircrowd.fair.whole_tasks import TO_THE_LETTER
+from faircrowd.fair.whole_tasks.allowance import TO_THE_LETTER
 
 P = np.array([0.5, 0.875, 0.125, 0.5, 0.75, 0.25, 1.0, 0.5, 0.0])
 GROUP = np.array([0, 1, 0, 1, 0, 1, 0, 0, 1])

@@ -28,7 +28,7 @@ from faircrowd.fair.thresholds.window import (
     unconstrained_totals,
 )
 from faircrowd.fair.tolerances import TIE
-from faircrowd.fair.whole_tasks import TO_THE_LETTER
+from faircrowd.fair.whole_tasks.allowance import TO_THE_LETTER
 
 GAINS = [[1.0, -0.5], [-2.0, 0.5]]
 COST = SortKeyFormula(False, -1.0, 1.0, 0.0)

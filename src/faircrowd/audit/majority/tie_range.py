@@ -12,7 +12,6 @@ more classes, by an integer program (HiGHS) with the gap as one more variable.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -22,6 +21,7 @@ from faircrowd.audit.workers.worker_counts import groups_in
 from faircrowd.engines import LocalEngine
 from faircrowd.errors import InputError
 from faircrowd.fair.gap import gap_of
+from faircrowd.fair.program.two_class_rounding import shortest_stretch
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
@@ -149,27 +149,9 @@ def _closest_rates(low: NDArray[np.int64], high: NDArray[np.int64], tasks: NDArr
     many = high - low + 1
     group = np.repeat(np.arange(tasks.size), many)
     count = np.arange(group.size) - np.repeat(np.cumsum(many) - many, many) + low[group]
-    order = np.lexsort((group, count / tasks[group]))
-    return float(_shortest_stretch(group[order], count[order], tasks))
-
-
-@numba.njit(cache=True, nogil=True)
-def _shortest_stretch(group: NDArray[np.int64], count: NDArray[np.int64], tasks: NDArray[np.int64]) -> float:
-    """Return the smallest range, of rates in rising order, in which every group has a rate."""
-    inside = np.zeros(tasks.size, np.int64)
-    missing, first, best = tasks.size, 0, np.inf
-    for last in range(group.size):
-        b = group[last]
-        missing -= inside[b] == 0
-        inside[b] += 1
-        while missing == 0:  # the rates from first to last have every group: can the first be spared?
-            a = group[first]
-            apart = (count[last] * tasks[a] - count[first] * tasks[b]) / (float(tasks[a]) * float(tasks[b]))
-            best = min(best, apart)
-            inside[a] -= 1
-            missing += inside[a] == 0
-            first += 1
-    return best
+    rate = count / tasks[group]
+    order = np.argsort(rate, kind="stable")
+    return float(shortest_stretch(group[order], rate[order], tasks.size))
 
 
 def _program(ties: _Ties) -> tuple[float, float]:

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from faircrowd.errors import OptionError
 from faircrowd.fair.constraint import Constraint, prices_of, rates_of
-from faircrowd.fair.drawn_counts import draw_counts
-from faircrowd.fair.drawn_weights import draw_weighted_labels
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.assign import (
     find_split_atoms,
@@ -31,7 +29,9 @@ from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tolerances import NO_EXCESS, PROVED_OPTIMAL_STRICT, TIE, tie_widths
-from faircrowd.fair.whole_tasks import Allowance
+from faircrowd.fair.whole_tasks.allowance import Allowance
+from faircrowd.fair.whole_tasks.drawn_counts import draw_counts
+from faircrowd.fair.whole_tasks.drawn_weights import draw_weighted_labels
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["solve_program"]

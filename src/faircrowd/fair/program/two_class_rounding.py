@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["assign_two_classes", "closest_totals"]
+__all__ = ["assign_two_classes", "closest_totals", "shortest_stretch"]
 
 
 def closest_totals(
@@ -60,7 +60,7 @@ def _best_stretch(
     group: NDArray[np.int64], rate: NDArray[np.float64], worth: NDArray[np.float64], n_groups: int, epsilon: float
 ) -> NDArray[np.int64]:
     """Return the place of the rate that each group takes; rates are in rising order."""
-    width = max(_shortest(group, rate, n_groups), epsilon) + 1e-13
+    width = max(shortest_stretch(group, rate, n_groups), epsilon) + 1e-13
     best_of = np.full((n_groups, 4), -1)  # the places of a group's rates inside the stretch
     total, missing, last, start = 0.0, n_groups, 0, 0
     top, top_start, top_last = -1e300, 0, 0
@@ -81,7 +81,7 @@ def _best_stretch(
 
 
 @numba.njit(cache=True, nogil=True)
-def _shortest(group: NDArray[np.int64], rate: NDArray[np.float64], n_groups: int) -> float:
+def shortest_stretch(group: NDArray[np.int64], rate: NDArray[np.float64], n_groups: int) -> float:
     """Return the width of the shortest stretch in which every group has a rate."""
     inside = np.zeros(n_groups, np.int64)
     missing, start, best = n_groups, 0, np.inf

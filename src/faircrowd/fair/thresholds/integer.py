@@ -23,7 +23,7 @@ from faircrowd.fair.thresholds.sorted_group import (
     value_at_count,
 )
 from faircrowd.fair.tolerances import SAME_VALUE, SLACK
-from faircrowd.fair.whole_tasks import Allowance
+from faircrowd.fair.whole_tasks.allowance import Allowance
 
 __all__ = ["best_allowed_counts", "best_integer_counts"]
 

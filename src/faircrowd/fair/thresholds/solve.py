@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.drawn_weights import draw_weighted_labels
 from faircrowd.fair.gap import within
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.solution import Solution, TieWeights
@@ -33,7 +32,8 @@ from faircrowd.fair.thresholds.window import (
     solve_in_window,
     unconstrained_totals,
 )
-from faircrowd.fair.whole_tasks import Allowance
+from faircrowd.fair.whole_tasks.allowance import Allowance
+from faircrowd.fair.whole_tasks.drawn_weights import draw_weighted_labels
 
 __all__ = ["solve_thresholds", "weighted_probabilities"]
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from faircrowd.errors import FaircrowdError
 from faircrowd.exact.sums import limbs_to_numbers
-from faircrowd.fair.drawn_counts import draw_counts
 from faircrowd.fair.tasks.population import Population
 from faircrowd.fair.tasks.tie_break import first_in_order
 from faircrowd.fair.thresholds.flip_cost import (
@@ -35,7 +34,8 @@ from faircrowd.fair.thresholds.relaxed import RelaxedThresholds, relaxed_thresho
 from faircrowd.fair.thresholds.sort_keys import SortKeyFormula, cost_unit, costs_of_keys, sort_keys_by_group
 from faircrowd.fair.thresholds.sorted_group import SortedGroup, make_sorted_group_without_values, make_window_group
 from faircrowd.fair.tolerances import WINDOW_TIE
-from faircrowd.fair.whole_tasks import Allowance
+from faircrowd.fair.whole_tasks.allowance import Allowance
+from faircrowd.fair.whole_tasks.drawn_counts import draw_counts
 
 __all__ = [
     "UnconstrainedTotals",
