@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from faircrowd.audit import gate
-from faircrowd.audit.gate import Verdict, _verdict, _whole_counts, check_labels
+from faircrowd.audit.gate import Verdict, _population, _whole_counts, check_labels
 from faircrowd.audit.intervals import gap_limits
 from faircrowd.errors import InputError, OptionError
 
@@ -67,10 +67,11 @@ def test_a_wrong_verdict_is_as_rare_as_promised(
 ) -> None:
     """All samples of two groups, weighted by their probability, at true gaps on either side of epsilon."""
     monkeypatch.setattr(gate, "_needed", lambda *_: None)
+    monkeypatch.setattr(gate, "_make_with", lambda *_: None)
     m, n = sizes
     found = np.array(
         [
-            [_verdict(np.array([[m - x, x], [n - y, y]]), ["a", "b"], ["0", "1"], epsilon, confidence).status
+            [_population(np.array([[m - x, x], [n - y, y]]), epsilon, confidence)["status"]
              for y in range(n + 1)]
             for x in range(m + 1)
         ]
@@ -95,10 +96,11 @@ def test_four_tasks_show_nothing() -> None:
 def test_verdicts_are_not_timid(monkeypatch: pytest.MonkeyPatch) -> None:
     """At a gap well on one side of epsilon, enough tasks give a verdict nearly always."""
     monkeypatch.setattr(gate, "_needed", lambda *_: None)
+    monkeypatch.setattr(gate, "_make_with", lambda *_: None)
     rng = np.random.default_rng(3)
     for gap, want in ((0.02, "pass"), (0.22, "fail")):
         counts = rng.binomial(400, [[0.4, 0.4 + gap]] * 20)
-        found = [_verdict(np.stack([400 - x, x], axis=1), ["a", "b"], ["0", "1"], 0.12, 0.9).status for x in counts]
+        found = [_population(np.stack([400 - x, x], axis=1), 0.12, 0.9)["status"] for x in counts]
         assert found.count(want) > 15
 
 

@@ -31,6 +31,14 @@ def test_codes_differ() -> None:
 
 
 def test_a_promise_that_cannot_be_given(given: list[Any], tmp_path: Path, faircrowd: Run) -> None:
+    code, _, err = faircrowd(*given, "--confidence", "0.95")
+    assert code == 2
+    assert err.startswith(
+        "faircrowd: These tasks are too few to promise a gap within 0.05 with probability 0.95; about"
+    )
+    assert "--promise best-effort" in err
+    assert not (tmp_path / "run").exists()
+    given = [*given, "--promise", "best-effort"]
     code, out, err = faircrowd(*given, "--confidence", "0.95")
     assert code == 4
     assert err.startswith(

@@ -215,6 +215,11 @@ def test_a_promise_is_about_the_compared_groups() -> None:
     problem = settled(read_posterior(posterior, group), 10)
     with_third = solve_problem(problem, epsilon=0.2, confidence=0.9, **ASKED)
     without = solve_problem(problem.compared(), epsilon=0.2, confidence=0.9, **ASKED)
-    assert with_third.margin == without.margin
-    assert with_third.margin is not None
-    assert with_third.margin.enough
+    assert with_third.promise is not None
+    assert with_third.promise.enough
+    assert without.promise is not None
+    assert with_third.promise.tightened == without.promise.tightened
+    np.testing.assert_array_equal(with_third.rule.prices[:2], without.rule.prices)
+    assert not with_third.rule.prices[2].any()
+    assert with_third.rule.left_out == (2,)
+    assert with_third.rule.ties == without.rule.ties
