@@ -129,7 +129,8 @@ def test_few_workers_widen_their_part_by_students_quantile() -> None:
 
     for given, w in (([7] * 5, 5.0), ([1, 1, 2], 16 / 6), ([100, 1], 2.0)):
         ratio = t.ppf(0.95, w - 1) / norm.ppf(0.95)
-        assert bootstrap._few_workers(np.array(given), 0.9) == pytest.approx(ratio)
+        assert bootstrap._few_workers(np.array(given), 0.0, 0.9) == pytest.approx(ratio)
+        assert bootstrap._few_workers(np.array(given), 1.0, 0.9) == pytest.approx(ratio * np.sqrt((w + 1) / (w - 1)))
     counts, rng = np.array([[50.0, 50.0], [80.0, 20.0]]), np.random.default_rng(0)
     masses = rng.dirichlet([10, 10], (3000, 2))
     plain, wide = (_interval(counts, masses, 0.95, np.random.default_rng(1), "", widen) for widen in (1.0, 2.0))

@@ -190,7 +190,7 @@ def test_frontier(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     code, said, _ = faircrowd(*given, "--out", tmp_path / "f", "--json", "--objective", "f1")
     points = json.loads(said)["points"]
     assert [point["epsilon"] for point in points] == sorted(point["epsilon"] for point in points)
-    assert [point["bound"] for point in points] == sorted(point["bound"] for point in points)
+    assert all(point["value"] <= point["bound"] + 1e-9 for point in points if point["gap"] <= point["epsilon"])
     said = faircrowd(*given, "--out", tmp_path / "f", "--objective", "f1")[1]
     assert "The last line is the labels of the highest believed f1" in said
     code, _, err = faircrowd("frontier", crowd / "a.csv", "--out", tmp_path / "g")

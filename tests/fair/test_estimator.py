@@ -209,7 +209,7 @@ def test_labels_are_strict_only_where_asked() -> None:
 
 
 def test_too_few_tasks_for_a_promise() -> None:
-    said = "These tasks are too few to promise a gap within 0.1 with 0.95 confidence; about "
+    said = "These tasks are too few to promise a gap within 0.1 with probability 0.95; about "
     with pytest.raises(OptionError, match=f"^{re.escape(said)}"):
         make_fair(SHARES, GROUPS, epsilon=0.1, confidence=0.95)
     with pytest.warns(DataWarning, match="There is NO promise"):

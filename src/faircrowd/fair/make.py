@@ -408,7 +408,9 @@ def _promise(
     """Return the promise that was asked for, if any, and the rule that it is about if that is one of its own."""
     if confidence is None:
         if promise != "required":
-            raise OptionError("promise goes with confidence; give it, or leave promise out.", parameter="promise")
+            raise OptionError(
+                "promise goes with confidence; give it, or leave promise out.", parameter=("promise", "confidence")
+            )
         return None, None
     from faircrowd.fair.promise.find import find_promise
 

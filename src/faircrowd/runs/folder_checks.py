@@ -108,10 +108,11 @@ def _of_certificate(certificate: dict[str, Any], labels: _Labels) -> list[Differ
     sizes = counts.sum(axis=(1, 2))[:, None]
     rates, rates_before = counts.sum(axis=1) / sizes, counts.sum(axis=2) / sizes
     moved = counts * ~np.eye(len(classes), dtype=bool)
+    compared = [a for a, name in enumerate(groups) if name not in certificate.get("left_out", {})]
     named = {"rates": rates, "rates_before": rates_before}
     expected: dict[str, Any] = {
-        "gap": gap_of(rates),
-        "gap_before": gap_of(rates_before),
+        "gap": gap_of(rates[compared]),
+        "gap_before": gap_of(rates_before[compared]),
         "tasks": int(counts.sum()),
         "changed": int(moved.sum()),
         "changed_share": float(moved.sum() / counts.sum()),
@@ -129,7 +130,7 @@ def _of_certificate(certificate: dict[str, Any], labels: _Labels) -> list[Differ
     written = {name: certificate.get(name) for name in expected}
     wrong: list[Difference | str] = [*value_differences(written, expected, "certificate.json", f"by {_LABELS}")]
     try:
-        Certificate(**certificate).verify(labels.posterior, labels.group, labels.label)
+        Certificate(**certificate).verify(labels.posterior, [groups[a] for a in labels.group], labels.label)
     except (InputError, TypeError) as error:
         wrong.append(f"certificate.json: {error}")
     return wrong
@@ -165,11 +166,12 @@ def _of_summary(summary: dict[str, Any], rule: FairRule, labels: _Labels) -> lis
     counts = np.zeros((len(groups), len(classes)), dtype=np.int64)
     np.add.at(counts, (labels.group, labels.label), 1)
     shares = counts.sum(axis=0) / counts.sum()
+    left_out = {groups.index(name): why for name, why in summary.get("left_out", {}).items() if name in groups}
     expected = {
         "tasks": int(counts.sum()),
         "classes": len(classes),
         "class_shares": dict(zip(classes, map(float, shares), strict=True)),
-        **group_facts(counts, groups, classes),
+        **group_facts(counts, groups, classes, left_out),
         "believed_accuracy": believed_accuracy(labels.posterior, labels.label),
         "believed_accuracy_before": believed_accuracy(labels.posterior, labels.before),
     }

@@ -175,7 +175,9 @@ class FairOptions:
         if self.confidence is not None:
             check_confidence("confidence", self.confidence)
         elif self.promise != "required":
-            raise OptionError("promise goes with confidence; give it, or leave promise out.", parameter="promise")
+            raise OptionError(
+                "promise goes with confidence; give it, or leave promise out.", parameter=("promise", "confidence")
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain values, ready for JSON."""

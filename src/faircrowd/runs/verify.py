@@ -22,10 +22,11 @@ __all__ = ["Verification", "verify"]
 
 _TRUTH = "truth"
 """The input that no label depends on: without it, a run is repeated all the same."""
-_CHECKED_ALONE = ("certificate.json", "rule.json")
 _CHECKED_IN_PART = {
     "labels.csv": "the posterior and the reasons in labels.csv",
     "summary.json": "summary.json but for what follows from the labels",
+    "rule.json": "the ties in rule.json",
+    "certificate.json": "what certificate.json says about the solver",
 }
 """What is recomputed of a folder without the inputs of its run."""
 _OF_TRUTH: dict[str, str] = {
@@ -244,7 +245,7 @@ def _truth_was_in_memory(outputs: Mapping[str, str]) -> list[str]:
 
 def _not_repeated(in_memory: Mapping[str, Any], outputs: Mapping[str, str]) -> list[str]:
     given = [role.replace("_", " ") for role in in_memory]
-    parts = [_CHECKED_IN_PART.get(name, name) for name in outputs if name not in _CHECKED_ALONE]
+    parts = [_CHECKED_IN_PART.get(name, name) for name in outputs]
     return [
         f"{_listed(given)} of this run {'were' if len(given) > 1 else 'was'} given in memory, so it cannot be done "
         f"again; compared with their hashes alone: {_listed(parts)}"

@@ -19,7 +19,7 @@ def test_too_few_tasks_are_refused_with_the_number_that_would_do() -> None:
     with pytest.raises(OptionError) as caught:
         make_fair(*posterior(100), epsilon=0.05, confidence=0.95)
     assert str(caught.value).startswith(
-        "These tasks are too few to promise a gap within 0.05 with 0.95 confidence; about 8"
+        "These tasks are too few to promise a gap within 0.05 with probability 0.95; about 8"
     )
     assert "and the smallest has 100. Raise epsilon, lower confidence, or" in str(caught.value)
     assert "promise='best-effort'" in str(caught.value)
@@ -54,8 +54,8 @@ def test_the_promise_in_words_and_numbers() -> None:
     fair = make_fair(given, groups, epsilon=0.05, confidence=0.95)
     said = fair.promise
     assert str(said) == (
-        "the rule keeps the gap of all tasks like these within 0.05, with 0.95 confidence (its thresholds are ranks of "
-        f"3,200 held-out tasks); the labels of these tasks have a gap of at most {said.tightened:.4g}"
+        "the rule keeps the gap of all tasks like these within 0.05, with probability 0.95 (its thresholds are ranks "
+        f"of 3,200 held-out tasks); the labels of these tasks have a gap of at most {said.tightened:.4g}"
     )
     assert Promise(**fair.certificate.promise) == said
     assert 0 < said.tightened == fair.certificate.epsilon == fair.rule_of_labels.epsilon < 0.05 == fair.rule.epsilon

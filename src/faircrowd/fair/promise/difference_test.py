@@ -84,7 +84,7 @@ def upper_limit(x: int, m: int, y: int, n: int, error: float) -> float:
     Examples
     --------
     >>> round(upper_limit(5, 56, 0, 29, 0.05), 3)
-    0.177
+    0.179
     """
     difference = x / m - y / n
     low, high = difference, 1.0

@@ -53,8 +53,9 @@ class Promise:
         if not self.enough:
             return f"NONE is made about tasks that were not seen: {self.shortage}"
         return (
-            f"the rule keeps the gap of all tasks like these within {self.epsilon:g}, with {self.confidence:.4g} "
-            f"confidence ({self.grounds}); the labels of these tasks have a gap of at most {self.tightened:.4g}"
+            f"the rule keeps the gap of all tasks like these within {self.epsilon:g}, with probability "
+            f"{self.confidence:.4g} ({self.grounds}); the labels of these tasks have a gap of at most "
+            f"{self.tightened:.4g}"
         )
 
     @property
@@ -66,6 +67,6 @@ class Promise:
             would = f"about {self.needed:,} tasks in each group would be enough"
             would += ", nine times out of ten" if self.method == "test" else ""
         return (
-            f"these tasks are too few to promise a gap within {self.epsilon:g} with {self.confidence:.4g} confidence; "
+            f"these tasks are too few to promise a gap within {self.epsilon:g} with probability {self.confidence:.4g}; "
             f"{would}"
         )
