@@ -35,7 +35,7 @@ right side at most 1 - confidence. No rate needs to be known, and it holds for e
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +46,7 @@ from faircrowd._checks import check_confidence, check_count, check_number, few
 from faircrowd.errors import OptionError
 from faircrowd.fair.tolerances import MARGIN_PRECISION
 
-__all__ = ["Margin", "margin_for"]
+__all__ = ["Margin", "fewest", "margin_for"]
 
 _MOST_TASKS_NEEDED = 10**12
 
@@ -198,10 +198,21 @@ def _needed(n_groups: int, n_classes: int, error: float, epsilon: float) -> int 
     def is_enough(n: int) -> bool:
         return _margin(np.full(2, float(n)), n_classes, error / pairs) <= epsilon
 
-    high = 1
+    return fewest(is_enough, 1, _MOST_TASKS_NEEDED)
+
+
+def fewest(is_enough: Callable[[int], bool], start: int, most: int) -> int | None:
+    """Return the smallest number that is enough, by doubling and bisection; None if it is far above ``most``.
+
+    Examples
+    --------
+    >>> fewest(lambda n: n >= 21, 1, 100), fewest(lambda n: False, 1, 100)
+    (21, None)
+    """
+    high = start
     while not is_enough(high):
         high *= 2
-        if high > _MOST_TASKS_NEEDED:
+        if high > most:
             return None
     low = high // 2
     while high - low > 1:

@@ -30,6 +30,7 @@ from faircrowd.exact.hashing import task_keys, uniforms
 from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.promise.held_out import split
+from faircrowd.fair.promise.margin import fewest
 from faircrowd.fair.promise.statement import Promise
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solution import TieWeights
@@ -173,16 +174,7 @@ def ranks_needed(rates: NDArray[np.float64], epsilon: float, confidence: float) 
         sizes = np.full(rates.size, n - math.floor(n * LEARNED))
         return chance_within(ranks_of(rates, sizes), sizes, epsilon) >= confidence
 
-    high = 8
-    while not is_enough(high):
-        high *= 2
-        if high > _MOST_TASKS_NEEDED:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high
+    return fewest(is_enough, 8, _MOST_TASKS_NEEDED)
 
 
 def _rule(
