@@ -312,14 +312,13 @@ def test_a_worker_not_seen_in_a_group_has_their_own_matrix_there() -> None:
 @pytest.mark.parametrize(
     ("votes", "gold"),
     [
-        ([], None),
         ([("t", "w", 0)], None),
         ([("t", "w", 0), ("u", "w", 1), ("v", "w", 1)], None),
         ([("t", "w", 0), ("u", "w", 0), ("u", "x", 0)], None),
         ([("t", "w", 0), ("u", "x", 1), ("v", "y", 1)], None),
         ([("t", "w", 0), ("t", "x", 1), ("u", "x", 1)], {"t": 7}),
     ],
-    ids=["no votes", "one vote", "one worker", "one class", "a vote each", "a class without votes"],
+    ids=["one vote", "one worker", "one class", "a vote each", "a class without votes"],
 )
 def test_small_crowds(kind: Any, by_group: bool, pooling: Any, votes: list[Any], gold: dict[str, int] | None) -> None:
     frame = pd.DataFrame(votes, columns=["task", "worker", "label"])

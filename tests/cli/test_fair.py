@@ -109,7 +109,7 @@ def test_small_and_missing_groups_are_reported_everywhere_and_repeated(rare: Pat
     labels = pd.read_csv(rare / "run" / "labels.csv", index_col="task")
     assert (labels["group"][:5] == ["rare"] * 3 + ["missing"] * 2).all()
     assert not labels["changed"][:5].any()
-    assert labels["why"][0] == "group rare is left out of the gap (fewer than 10 tasks); the label that gains the most"
+    assert labels["why"][0] == "kept: group rare is left out of the gap (fewer than 10 tasks)"
     rates = labels[labels["group"].isin(["a", "b"])].groupby("group")["label"].mean()
     certificate = json.loads((rare / "run" / "certificate.json").read_text())
     assert certificate["gap"] == pytest.approx(rates.max() - rates.min())

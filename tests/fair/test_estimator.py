@@ -29,6 +29,7 @@ DEFAULTS: dict[str, Any] = {
     "random_state": 0,
     "strict": False,
     "confidence": None,
+    "promise": "required",
     "positive": None,
     "min_group": 10,
     "small_groups": "leave-out",

@@ -127,6 +127,7 @@ def test_sizes_without_a_common_factor(shape: tuple[tuple[int, ...], int]) -> No
             assert proof.value >= proof.bound - len(sizes) * (n_classes - 1) / sum(sizes)
 
 
+@pytest.mark.filterwarnings("ignore:1 of 2 groups have fewer than 10 tasks")
 def test_a_group_of_one_task_leaves_the_others_alone() -> None:
     posterior, group = crowd((999, 1), 2, 5)
     fair = make_fair(posterior, group, epsilon=0.05)

@@ -78,7 +78,8 @@ def test_while_it_fits(engine: str, faults: Faults, tmp_path: Path) -> None:
         out, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert (process.returncode, out, err) == (130, "", "faircrowd: interrupted; no results were written.\n")
+    assert (process.returncode, out) == (130, "")
+    assert err.endswith("faircrowd: interrupted; no results were written.\n")
     assert sorted(tree(tmp_path)) == ["out", "out/checkpoint.npz"]
 
 

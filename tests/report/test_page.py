@@ -277,6 +277,7 @@ def test_every_kind_of_run_renders(name: str, crowd: Path, tmp_path: Path, make:
     text = {
         "no epsilon": "No epsilon was asked for",
         "nothing to change": "no label was changed",
+        "confidence": "no label was changed",
         "randomized": "on average over draws, no deterministic or randomized labels within epsilon are better",
     }.get(name, "The gap between groups fell")
     assert text in answer

@@ -383,9 +383,10 @@ class FairRule:
         fits &= 0 <= self.epsilon <= 1 and self.random_state >= 0
         if self.precision is not None:
             widths, shares = self.precision
-            fits &= widths.shape == shares.shape == (n_groups,)
-            fits &= bool(((widths > 0) & (widths <= LARGEST) & (shares >= 0) & (shares <= 1)).all())
-        fits &= all(type(a) is int and 0 <= a < n_groups and not self.prices[a].any() for a in self.left_out)
+            fits &= widths.shape == shares.shape == (n_groups,) and bool(
+                ((widths > 0) & (widths <= LARGEST) & (shares >= 0) & (shares <= 1)).all()
+            )
+        fits = fits and all(type(a) is int and 0 <= a < n_groups and not self.prices[a].any() for a in self.left_out)
         fits &= not self.merged or n_groups > 0
         for (group, members), weights in self.ties.items():
             fits &= 0 <= group < n_groups and _is_tie(members, weights, n_classes)

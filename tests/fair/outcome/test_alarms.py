@@ -84,7 +84,7 @@ def test_warnings_are_data_warnings_of_make_fair_and_faircrowd() -> None:
 
 def test_no_epsilon_is_proposed_where_it_takes_long_or_is_not_what_was_asked() -> None:
     posterior, groups = two_groups(300, 0.05)
-    for given in ({"strict": True}, {"confidence": 0.9}):
+    for given in ({"strict": True}, {"confidence": 0.9, "promise": "best-effort"}):
         text = quietly(posterior, np.where(np.arange(600) % 50 == 0, "c", groups), epsilon=0.0, **given).alarm
         assert "allow a larger epsilon (the frontier shows what each costs)" in text
         assert "the smallest group has only 12 tasks" in text
@@ -110,7 +110,7 @@ def test_a_gap_above_what_is_allowed_is_missed() -> None:
 
 def test_a_promise_that_is_not_given_is_missed() -> None:
     posterior, groups = two_groups(100, 0.4)
-    certificate = quietly(posterior, groups, epsilon=0.05, confidence=0.95).certificate
+    certificate = quietly(posterior, groups, epsilon=0.05, confidence=0.95, promise="best-effort").certificate
     assert certificate.promise is not None
     assert not certificate.promise["enough"]
     assert missed(certificate).startswith("the labels carry no promise: these tasks are too few to promise a gap")

@@ -109,7 +109,7 @@ def test_what_another_epsilon_gives() -> None:
     posterior, group = tasks(2, (70, 60, 3))
     problem = settled(read_posterior(posterior, group), 10)
     epsilons = [0.02, 0.1]
-    found = choices(problem, solve_problem(problem, epsilon=1.0, **ASKED).solved.gain, epsilons, 0)
+    found = choices(solve_problem(problem, epsilon=1.0, **ASKED), epsilons)
     for choice in found:
         certificate = solve_problem(problem, epsilon=choice.epsilon, **ASKED).certificate
         assert choice.gap == pytest.approx(certificate.gap)

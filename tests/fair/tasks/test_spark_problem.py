@@ -196,10 +196,6 @@ def test_what_needs_tasks_in_memory_is_refused() -> None:
             lambda: problem.from_memory(np.zeros(3)),
             "An array with one row per task is for tasks in memory; in Spark, use",
         ),
-        (
-            lambda: problem.expected_f1(problem.own_labels()),
-            "objective='f1' with decision='randomized' is for tasks in ",
-        ),
     ]:
         with pytest.raises(OptionError, match=f"^{said}"):
             asked()

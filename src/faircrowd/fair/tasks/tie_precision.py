@@ -31,6 +31,9 @@ _ROOM = 2.5 * 0.5 * 10.0**-DIGITS
 """In units of posterior: tied tasks and others must be farther apart than the rounding of both, and a little more."""
 
 
+_TASKS_AT_ONCE = 1 << 16
+
+
 class TiePrecision(NamedTuple):
     """How a rule recognises ties, per group.
 
@@ -133,7 +136,9 @@ def _count_near(
     tasks: Tasks, gain: Gain, prices: NDArray[np.float64], least: NDArray[np.float64], room: float, n_bins: int
 ) -> tuple[NDArray[np.int64], ...]:
     beside, tied = np.zeros((least.size, n_bins), np.int64), np.zeros(least.size, np.int64)
-    _add_near(gain.of(tasks.posterior), tasks.group, prices, least, room, beside, tied)
+    for first in range(0, tasks.group.size, _TASKS_AT_ONCE):  # gains take as much memory as the posterior
+        rows = slice(first, first + _TASKS_AT_ONCE)
+        _add_near(gain.of(tasks.posterior[rows]), tasks.group[rows], prices, least, room, beside, tied)
     return beside, tied
 
 

@@ -4,6 +4,7 @@ Ids and labels come back as they were written. Such a file has no types, so its 
 of which every value is an integer written plainly (``7``, ``-3``, not ``007`` or ``1.0``) becomes integers.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -73,7 +74,8 @@ class _Delimited:
 
 def _check_width(source: Source, head: bytes, delimiter: str) -> None:
     """Raise if the first line has more columns than a table of votes or tasks has: to parse them takes very long."""
-    columns = head.lstrip(b"\r\n").split(b"\n", 1)[0].count(delimiter.encode()) + 1
+    line = re.split(rb"[\r\n]", head.lstrip(b"\r\n"), maxsplit=1)[0]
+    columns = line.count(delimiter.encode()) + 1
     if columns > MAX_COLUMNS:
         raise FileError(
             f"{source.path}: the first line has {columns:,} columns, and at most {MAX_COLUMNS:,} are read. Give one "
