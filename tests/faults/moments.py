@@ -20,6 +20,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -44,25 +45,30 @@ class Moments:
 
     def __init__(self, place: Path, fault: str | None, at: int, near: str) -> None:
         self.place, self.fault, self.at, self.near = place, fault, at, near
-        self.count, self.busy = 0, False
+        self.count, self.looking = 0, threading.local()
+        self.one_at_a_time = threading.RLock()  # files are also opened in threads
         self.exchange: int | None = None
         self.moved: int | None = None
         self.states: list[dict[str, str]] = []
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self.busy or event not in EVENTS or not self._is_near(event, arguments):
+        if getattr(self.looking, "now", False) or event not in EVENTS or not self._is_near(event, arguments):
             return
+        with self.one_at_a_time:
+            self._happen(event, arguments)
+
+    def _happen(self, event: str, arguments: tuple[Any, ...]) -> None:
         self.count += 1
         if event == "exchange":
             self.exchange = self.count
         elif event == "os.rename":
             self.moved = self.count
         if self.fault == "look":
-            self.busy = True
+            self.looking.now = True
             state = tree(self.place)
             if not self.states or self.states[-1] != state:
                 self.states.append(state)
-            self.busy = False
+            self.looking.now = False
         elif self.fault in ("kill", "interrupt") and self.count == self.at:
             os.kill(os.getpid(), signal.SIGKILL if self.fault == "kill" else signal.SIGINT)
         elif self.fault in errno.errorcode.values() and self.count >= self.at and _needs_space(event, arguments):
