@@ -130,7 +130,7 @@ def _child(place: Path, given: dict[str, Any], out: int, err: int, found: int) -
         main()
     except SystemExit as end:
         code = end.code
-    moments.busy = True
+    moments.looking.now = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
     sys.stdout.flush()
     sys.stderr.flush()
