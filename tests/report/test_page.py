@@ -284,7 +284,7 @@ def test_every_kind_of_run_renders(name: str, crowd: Path, tmp_path: Path, make:
     kinds = {row["labels"] for row in page.data["charts"]["rates"]["data"]["values"]}
     assert kinds == ({"before"} if name == "no epsilon" else {"before", "after"})
     assert ("No true labels were given" in page.html) == ("--truth" not in RUNS[name])
-    assert ("For tasks that were not seen" in page.html) == (name == "confidence")
+    assert ("The promise for tasks that were not seen" in page.html) == (name == "confidence")
     assert ("by group" in page.html[page.html.index('id="method"') :].split("</section>")[0]) == (name == "by group")
 
 
