@@ -249,6 +249,19 @@ def test_draws_of_other_objectives() -> None:
         assert proof.on_average["believed_accuracy"] == pytest.approx(believed, abs=1e-12)
 
 
+def test_draws_among_tasks_that_cost_nothing_may_exceed_epsilon_too() -> None:
+    """All posteriors of group 1 are tied, so that no label has a price, and yet labels are drawn."""
+    p = np.concatenate([np.full(20, 0.9), np.full(21, 0.5)])
+    group = np.repeat([0, 1], [20, 21])
+    for seed in range(20):
+        fair = make_fair(two(p), group, epsilon=0.07, decision="randomized", random_state=seed)
+        assert not np.any(fair.certificate.multipliers)
+        assert_within_a_task(fair, group)
+        assert fair.certificate.why.startswith("labels were drawn")
+    sure = make_fair(two(p), group, epsilon=1.0, decision="randomized").certificate
+    assert (sure.gap_allowed, sure.why) == (1.0, "")
+
+
 def test_deterministic_labels_have_no_average() -> None:
     posterior, group = crowd((23, 37), 2, 6, 3)
     assert make_fair(posterior, group, epsilon=0.02).certificate.on_average is None

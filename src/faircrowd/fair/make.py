@@ -314,7 +314,8 @@ def solve_problem(
     average = None
     if decision == "randomized":
         average = problem.expected_tally(solved.probabilities, solved.gain)
-    gap_allowed, why = _gap_allowed(problem.compared(), solved, epsilon, decision)
+    is_drawn = average is not None and not np.array_equal(average.mass, tally.mass)  # some probabilities are fractions
+    gap_allowed, why = _gap_allowed(problem.compared(), solved, epsilon, is_drawn)
     rule = rule_of(problem, solved, tally.mass.sum(axis=(1, 2)), epsilon, random_state)
     certificate = certify(
         problem.classes,
@@ -386,13 +387,11 @@ def _positive_code(problem: Population, objective: str | ArrayLike, positive: ob
     raise OptionError(f"positive={positive!r} is not one of the classes, {few(classes)}.", parameter="positive")
 
 
-def _gap_allowed(problem: Population, solved: Solution[Rows], epsilon: float, decision: str) -> tuple[float, str]:
+def _gap_allowed(problem: Population, solved: Solution[Rows], epsilon: float, is_drawn: bool) -> tuple[float, str]:
     """Return what the gap of labels of whole tasks may be, and why it may exceed epsilon."""
-    if decision == "deterministic":
-        return min(epsilon + solved.excess, 1.0), why_exceeded(epsilon, solved.excess, problem.sizes)
-    if not solved.multipliers.any():
-        return epsilon, ""
-    return min(epsilon + draw_excess(problem), 1.0), WHY_DRAWS_EXCEED
+    if is_drawn:
+        return min(epsilon + draw_excess(problem), 1.0), WHY_DRAWS_EXCEED
+    return min(epsilon + solved.excess, 1.0), why_exceeded(epsilon, solved.excess, problem.sizes)
 
 
 def _warn_of_price(problem: Population, gain: Gain, certificate: Certificate) -> None:

@@ -31,6 +31,7 @@ def solve(
     allowed: tuple[Allowance, ...] = ()
     if decision == "deterministic":
         allowed = TO_THE_LETTER if strict else allowances(problem.compared(), gain)
+    strict = strict and bool(allowed)
     if gain.name == "f1":
         return _solve_f1(problem, gain.positive, constraint, allowed, random_state, strict)
     return _solve_affine(problem, gain, constraint, allowed, random_state, strict)

@@ -129,7 +129,7 @@ class Reasons:
         return found._with_unknown(len(rule.groups))
 
     def _with_unknown(self, n_known: int) -> "Reasons":
-        """Say of tasks of the groups after the first ``n_known`` that the rule does not know their group."""
+        """Replace the reasons of the groups after the first ``n_known``: the rule does not know these groups."""
         texts, per_group = self._kept.to_pylist(), 3 * self.problem.n_classes
         for a, name in enumerate(self._groups[n_known:], start=n_known):
             texts[a * per_group : (a + 1) * per_group] = [f"kept: the rule does not know group {name}"] * per_group

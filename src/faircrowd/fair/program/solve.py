@@ -64,7 +64,7 @@ def solve_program(
     numbers = number_groups(problem, gain)
     mass = in_order(problem.sizes.astype(np.float64), numbers)
     atoms, relaxed = solve_many(problem, gain, constraint, numbers=numbers)
-    if strict and allowed and atoms.decided is not None:
+    if strict and atoms.decided is not None:
         raise OptionError(f"strict=True is for up to {MAX_GATHERED_TASKS:,} different tasks; leave it out.")
     prices = prices_of(relaxed.multipliers, mass)[numbers]
     split = find_split_atoms(atoms, mass, relaxed.multipliers, relaxed.fractions, numbers)
@@ -74,12 +74,12 @@ def solve_program(
         split = find_split_atoms(atoms, mass, relaxed.multipliers, found.counts / atoms.mass[:, None], numbers)
         counts = found.counts[np.searchsorted(atoms.hashes, split.hashes)]  # type: ignore[arg-type]
     else:
-        found = _WholeCounts(np.empty((0, 0), dtype=np.int64), 0.0, relaxed.bound, True)
+        found = _WholeCounts.drawn(relaxed.bound)
         where = np.searchsorted(atoms.hashes, split.hashes)  # type: ignore[arg-type]
         counts = _drawn_counts(atoms, where, split.shares, random_state)
     cuts = label_cuts(problem, gain, prices, split, counts, random_state, by_evidence=bool(allowed))
     labels = problem.emit(labels_by_cuts, gain, prices, split, cuts, random_state)
-    return _solution(labels, probabilities, gain, atoms, mass, relaxed, found, numbers, strict and bool(allowed))
+    return _solution(labels, probabilities, gain, atoms, mass, relaxed, found, numbers, strict)
 
 
 def _solve_weights(
@@ -113,10 +113,10 @@ def _solve_weights(
         found = _whole_counts(by_weight, mass, relaxed, shares, constraint, allowed, strict)
         labels = _labels_of_counts(problem, by_weight.of_task, found.counts, random_state)
     else:
-        found = _WholeCounts(np.empty((0, 0), dtype=np.int64), 0.0, relaxed.bound, True)
+        found = _WholeCounts.drawn(relaxed.bound)
         labels = draw_weighted_labels(problem, np.asarray(fractions[of_task]), random_state)
     emitted = population.from_memory(labels)
-    return _solution(emitted, probabilities, gain, atoms, mass, relaxed, found, numbers, strict and bool(allowed))
+    return _solution(emitted, probabilities, gain, atoms, mass, relaxed, found, numbers, strict)
 
 
 class _WholeCounts(NamedTuple):
@@ -126,6 +126,11 @@ class _WholeCounts(NamedTuple):
     excess: float
     bound: float
     optimal: bool
+
+    @classmethod
+    def drawn(cls, bound: float) -> "_WholeCounts":
+        """Return what holds for labels that are drawn from the best randomized ones: there is nothing to round."""
+        return cls(np.empty((0, 0), dtype=np.int64), 0.0, bound, optimal=True)
 
 
 def _whole_counts(
