@@ -17,6 +17,7 @@ from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.outcome.alarms import alarm
 from faircrowd.fair.rule import FairRule, rule_of
+from faircrowd.fair.rule_words import rule_in_short
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.from_votes import settled
@@ -31,7 +32,6 @@ from faircrowd.fair.whole_tasks.allowance import (
     strict_price,
     why_exceeded,
 )
-from faircrowd.votes import Vocabulary
 from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ def solve_problem(
         bound=solved.bound,
         dual_bound=solved.dual_bound,
         optimal=solved.optimal,
-        thresholds=_in_words(rule),
+        thresholds=rule_in_short(rule),
         decision=decision,
         solver=solved.solver,
         seconds=seconds,
@@ -420,17 +420,4 @@ def _promise(
     from faircrowd.fair.promise.find import find_promise
 
     found, rule = find_promise(problem, gain, epsilon, confidence, random_state, constraint=constraint, promise=promise)
-    return found if rule is None else replace(found, rule=_in_words(rule)), rule
-
-
-def _in_words(rule: FairRule) -> str:
-    thresholds = rule.thresholds
-    if thresholds is None:
-        return str(rule)
-    groups, classes = (Vocabulary.of(list(values)).names for values in (rule.groups, rule.classes))
-    texts = [
-        f"group {name} needs a posterior above {t:.4f}"
-        for a, (name, t) in enumerate(zip(groups, thresholds, strict=True))
-        if a not in rule.left_out
-    ]
-    return ", ".join(texts) + f" for label {classes[1]}"
+    return found if rule is None else replace(found, rule=rule_in_short(rule)), rule

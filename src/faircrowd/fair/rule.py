@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FairRule", "rule_of", "thresholds_of"]
 
-_NO_FAVOUR = 5e-5
-"""What is added to a posterior is shown to four digits; less than this is nothing."""
 _SCHEMA = 2
 _KEYS = {
     *("schema", "kind", "classes", "groups", "epsilon", "random_state"),
@@ -394,37 +392,9 @@ class FairRule:
             raise InputError("This rule's numbers do not fit its classes and groups; it was edited or cut off.")
 
     def __str__(self) -> str:
-        names, classes = (Vocabulary.of(list(values)).names for values in (self.groups, self.classes))
-        compared = [name for a, name in enumerate(names) if a not in self.left_out]
-        lines = [f"fair rule, gap at most {self.epsilon:g} between groups {few(compared)}"]
-        thresholds = self.thresholds
-        if thresholds is not None:
-            said = [f": {classes[1]} where its posterior is above {threshold:.4f}" for threshold in thresholds]
-        else:
-            is_accuracy = np.array_equal(self.gain_matrix, np.eye(len(classes))) and not self.gain_offset.any()
-            lines[0] += f"; the label with the highest {'posterior' if is_accuracy else 'gain'} wins, after favours"
-            said = [f": {_favours(classes, prices)}" for prices in self.prices]
-        for a in self.left_out:
-            said[a] = ", left out of the gap: the label that gains the most"
-        return "\n".join([*lines, *(f"  group {name}{words}" for name, words in zip(names, said, strict=True))])
+        from faircrowd.fair.rule_words import rule_in_full
 
-
-def _favours(classes: list[str], prices: NDArray[np.float64]) -> str:
-    """Return which labels of a group are favoured, and by how much: what is added to their posterior (or gain).
-
-    Only differences count, so as many labels as possible have nothing added; of several choices, the middle price.
-    """
-    favours = -prices
-    equal = (np.abs(favours[:, None] - favours) < _NO_FAVOUR).sum(axis=1)
-    usual = np.sort(favours[equal == equal.max()])
-    favours = favours - usual[(usual.size - 1) // 2]
-    order = np.argsort(-np.abs(favours), kind="stable")
-    said = [
-        f"{'favours' if favours[k] > 0 else 'disfavours'} {classes[k]} by {abs(favours[k]):.4f}"
-        for k in order
-        if abs(favours[k]) >= _NO_FAVOUR
-    ]
-    return ", ".join(said) or "favours no label"
+        return rule_in_full(self)
 
 
 def _is_tie(members: tuple[Any, ...], weights: tuple[Any, ...], n_classes: int) -> bool:

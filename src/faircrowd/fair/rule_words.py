@@ -1,0 +1,70 @@
+"""A rule in words: thresholds for two classes, and what each group favours for more."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd._checks import few
+from faircrowd.votes import Vocabulary
+
+if TYPE_CHECKING:
+    from faircrowd.fair.rule import FairRule
+
+__all__ = ["rule_in_full", "rule_in_short"]
+
+_NO_FAVOUR = 5e-5
+"""What is added to a posterior is shown to four digits; less than this is nothing."""
+
+
+def rule_in_short(rule: "FairRule") -> str:
+    """Return one sentence with the thresholds of two classes; for more classes, the rule in full."""
+    thresholds = rule.thresholds
+    if thresholds is None:
+        return rule_in_full(rule)
+    groups, classes = _names(rule)
+    texts = [
+        f"group {name} needs a posterior above {t:.4f}"
+        for a, (name, t) in enumerate(zip(groups, thresholds, strict=True))
+        if a not in rule.left_out
+    ]
+    return ", ".join(texts) + f" for label {classes[1]}"
+
+
+def rule_in_full(rule: "FairRule") -> str:
+    """Return one line on the rule, and one per group."""
+    groups, classes = _names(rule)
+    compared = [name for a, name in enumerate(groups) if a not in rule.left_out]
+    first = f"fair rule, gap at most {rule.epsilon:g} between groups {few(compared)}"
+    if rule.thresholds is not None:
+        said = [f": {classes[1]} where its posterior is above {threshold:.4f}" for threshold in rule.thresholds]
+    else:
+        is_accuracy = np.array_equal(rule.gain_matrix, np.eye(len(classes))) and not rule.gain_offset.any()
+        first += f"; the label with the highest {'posterior' if is_accuracy else 'gain'} wins, after favours"
+        said = [f": {_favours(classes, prices)}" for prices in rule.prices]
+    for a in rule.left_out:
+        said[a] = ", left out of the gap: the label that gains the most"
+    return "\n".join([first, *(f"  group {name}{words}" for name, words in zip(groups, said, strict=True))])
+
+
+def _names(rule: "FairRule") -> tuple[list[str], list[str]]:
+    """Return the names of groups and of classes."""
+    return Vocabulary.of(list(rule.groups)).names, Vocabulary.of(list(rule.classes)).names
+
+
+def _favours(classes: list[str], prices: NDArray[np.float64]) -> str:
+    """Return which labels of a group are favoured, and by how much: what is added to their posterior (or gain).
+
+    Only differences count, so as many labels as possible have nothing added; of several choices, the middle price.
+    """
+    favours = -prices
+    equal = (np.abs(favours[:, None] - favours) < _NO_FAVOUR).sum(axis=1)
+    usual = np.sort(favours[equal == equal.max()])
+    favours = favours - usual[(usual.size - 1) // 2]
+    order = np.argsort(-np.abs(favours), kind="stable")
+    said = [
+        f"{'favours' if favours[k] > 0 else 'disfavours'} {classes[k]} by {abs(favours[k]):.4f}"
+        for k in order
+        if abs(favours[k]) >= _NO_FAVOUR
+    ]
+    return ", ".join(said) or "favours no label"
