@@ -108,15 +108,15 @@ class Constraint(ABC):
             inside.append(f"label={self.label}")  # type: ignore[attr-defined]
         elif getattr(self, "labels", None) is not None:
             inside.append(f"labels={' * '.join(map(str, self.labels))}")  # type: ignore[attr-defined]
-        told = f"{self.word or type(self).__name__}({', '.join(inside)})" if inside else self.word or type(self).__name__
-        return f"{told} {self.limit_text}".rstrip()
+        word = self.word or type(self).__name__
+        return (f"{word}({', '.join(inside)}) {self.limit_text}" if inside else f"{word} {self.limit_text}").rstrip()
 
     @property
     def limit_text(self) -> str:
         """The limit in text: ``<= 0.05``."""
         return f"{'>=' if self.is_floor else '<='} {self.level:g}" if self.level_name else ""
 
-    def relaxed_words(self, level: float, n_tasks: int) -> str:  # noqa: ARG002 - budgets count tasks
+    def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax this constraint to a limit."""
         return f"allow {type(self).__name__} {level:g} instead of {self.level:g}"
 

@@ -39,7 +39,7 @@ class DemographicParity(Constraint):
         """Check the limit."""
         check_level(self, "epsilon")
 
-    def relaxed_words(self, level: float, n_tasks: int) -> str:  # noqa: ARG002 - budgets count tasks
+    def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
         return f"allow a gap of {level:g} instead of {self.epsilon:g}"
 

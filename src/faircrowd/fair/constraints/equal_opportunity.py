@@ -41,17 +41,13 @@ class EqualOpportunity(Constraint):
         """Check the limit."""
         check_level(self, "epsilon")
 
-    def relaxed_words(self, level: float, n_tasks: int) -> str:  # noqa: ARG002 - budgets count tasks
+    def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
         return f"allow a gap of {level:g} instead of {self.epsilon:g} in opportunity"
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare, for each class, the rates of its label among its tasks."""
-        return [
-            found
-            for k in self.labels_of(tasks.classes)
-            for found in _where_true(tasks, k, k, self.epsilon)
-        ]
+        return [found for k in self.labels_of(tasks.classes) for found in _where_true(tasks, k, k, self.epsilon)]
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ class EqualizedOdds(Constraint):
         """Check the limit."""
         check_level(self, "epsilon")
 
-    def relaxed_words(self, level: float, n_tasks: int) -> str:  # noqa: ARG002 - budgets count tasks
+    def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
         return f"allow a gap of {level:g} instead of {self.epsilon:g} in odds"
 

@@ -100,7 +100,7 @@ class GroupedTasks:
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return self.belief.shape[1]
+        return int(self.belief.shape[1])
 
     @property
     def n_outcomes(self) -> int:
@@ -160,8 +160,13 @@ class Comparison(Protocol):
         What the quantities are, for messages: "rate of label 1".
     """
 
-    quantities: Sequence[Quantity]
-    about: str
+    @property
+    def quantities(self) -> Sequence[Quantity]:
+        """What is compared."""
+
+    @property
+    def about(self) -> str:
+        """What the quantities are."""
 
     def level(self, values: NDArray[np.float64]) -> float:
         """Return the number that the limit is about, given the value of each quantity."""

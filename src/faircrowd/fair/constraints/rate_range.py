@@ -63,7 +63,7 @@ class RateRange(Constraint):
         parts = [f"{sign} {limit:g}" for sign, limit in ((">=", self.low), ("<=", self.high)) if limit is not None]
         return " and ".join(parts)
 
-    def relaxed_words(self, level: float, n_tasks: int) -> str:  # noqa: ARG002 - budgets count tasks
+    def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
         return f"allow a rate of {level:g} instead of {self.level:g}"
 

@@ -39,7 +39,7 @@ class RateRatio(Constraint):
         """Check the limit."""
         check_level(self, "ratio")
 
-    def relaxed_words(self, level: float, n_tasks: int) -> str:  # noqa: ARG002 - budgets count tasks
+    def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
         return f"allow a ratio of {level:g} instead of {self.ratio:g}"
 

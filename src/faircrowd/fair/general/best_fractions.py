@@ -99,9 +99,7 @@ def find_best_fractions(
             allowed |= _near_best(atoms, rows, n_cells, found.multipliers, width)
 
 
-def _violating_least(
-    atoms: CellAtoms, rows: RowMatrix, n_cells: int, allowed: NDArray[np.bool_]
-) -> BestFractions:
+def _violating_least(atoms: CellAtoms, rows: RowMatrix, n_cells: int, allowed: NDArray[np.bool_]) -> BestFractions:
     """Return the outcomes that violate the rows least; ``allowed`` is where the search begins."""
     allowed = allowed.copy()
     width = _FIRST_WIDTH
@@ -118,7 +116,7 @@ def _violating_least(
 def _near_best(
     atoms: CellAtoms, rows: RowMatrix, n_cells: int, multipliers: NDArray[np.float64], width: float
 ) -> NDArray[np.bool_]:
-    """Return whether the score of each outcome of each atom is within ``width``, in units of multipliers, of its best."""
+    """Return whether the score of each outcome of each atom is within ``width``, in multipliers, of its best."""
     shape = (n_cells, atoms.n_features, atoms.gains.shape[1])
     prices, widths = prices_at(rows, multipliers, shape), width * sensitivities(rows, shape)
     margin, best = best_outcomes(atoms, prices)
@@ -158,14 +156,17 @@ def _restricted(
     atom, outcome = np.nonzero(allowed[opened])
     columns = _Columns(opened[atom], outcome)
     # The unknowns are parts of the weight of a cell, not of an atom, so that coefficients are alike.
-    cell_mass = np.bincount(atoms.cell, weights=atoms.mass, minlength=n_cells)
+    cell_mass = np.bincount(atoms.cell, weights=atoms.mass, minlength=n_cells).astype(np.float64)
     parts = atoms.mass[opened] / cell_mass[atoms.cell[opened]]
     scale = 1.0 / float(parts.mean()) if parts.size else 1.0
     matrix = rows.on_amounts @ _amounts_per_unit(atoms, columns, cell_mass, shape)
     has = np.flatnonzero(rows.centre >= 0)
     centres = csr_array((rows.on_centre[has], (has, rows.centre[has])), shape=(rows.n_rows, rows.n_centres))
     blocks: list[Any] = [matrix, centres]
-    costs = [-cell_mass[atoms.cell[columns.atom]] * atoms.gains[columns.atom, columns.outcome], np.zeros(rows.n_centres)]
+    costs = [
+        -cell_mass[atoms.cell[columns.atom]] * atoms.gains[columns.atom, columns.outcome],
+        np.zeros(rows.n_centres),
+    ]
     bounds: list[tuple[float | None, float | None]] = [(0, None)] * atom.size + [(None, None)] * rows.n_centres
     if violation_cost is not None:
         blocks += [eye_array(rows.n_rows), -eye_array(rows.n_rows)]
@@ -176,9 +177,10 @@ def _restricted(
         inner = csr_array((rows.n_rows, 1))
         costs, bounds = [np.zeros(1)], [(0, 0)]
     one_each = csr_array((np.ones(atom.size), (atom, np.arange(atom.size))), shape=(opened.size, inner.shape[1]))
+    program: Any = linprog
     found: Any = None
     for presolve in (True, False):  # presolve can mistake the rounding of weights for a contradiction
-        found = linprog(
+        found = program(
             np.concatenate(costs),
             A_ub=vstack([inner, -inner], format="csr"),
             b_ub=scale * np.concatenate([rows.upper - fixed, fixed - rows.lower]),

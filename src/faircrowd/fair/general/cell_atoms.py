@@ -42,23 +42,22 @@ class CellAtoms(NamedTuple):
     @property
     def n_features(self) -> int:
         """Number of features: one, which is 1 for all tasks, and the posterior if a constraint weighs tasks by it."""
-        return 1 + self.features.shape[1]
+        return 1 + int(self.features.shape[1])
 
     def some(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> "CellAtoms":
         """Return some of the atoms."""
-        return CellAtoms(*(column[rows] for column in self))
+        return CellAtoms(self.gains[rows], self.features[rows], self.cell[rows], self.mass[rows], self.n_tasks[rows])
 
 
 def prices_at(rows: RowMatrix, multipliers: NDArray[np.float64], shape: tuple[int, int, int]) -> NDArray[np.float64]:
     """Return the prices of the outcomes in each cell, for each feature: shape (n_cells, n_features, n_outcomes)."""
-    return np.ascontiguousarray((rows.on_amounts.T @ multipliers).reshape(shape))
+    return np.ascontiguousarray(np.asarray(rows.on_amounts.T @ multipliers).reshape(shape))
 
 
 def sensitivities(rows: RowMatrix, shape: tuple[int, int, int]) -> NDArray[np.float64]:
     """Return, per cell, by how much a score changes at most if one multiplier changes by one; at least 1."""
-    largest = abs(rows.on_amounts).max(axis=0)
-    dense = np.asarray(largest.toarray() if hasattr(largest, "toarray") else largest).reshape(shape)
-    return np.maximum(dense.max(axis=(1, 2)), 1.0)
+    largest = np.asarray(abs(rows.on_amounts).max(axis=0).toarray()).reshape(shape)
+    return np.asarray(np.maximum(largest.max(axis=(1, 2)), 1.0))
 
 
 def best_outcomes(atoms: CellAtoms, prices: NDArray[np.float64]) -> tuple[NDArray[np.float64], Codes]:
@@ -77,9 +76,7 @@ def soft_scores(
     atoms: CellAtoms, prices: NDArray[np.float64], temperature: float, sensitivity: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the mean of a softened highest score, and the amounts of the outcomes that it amounts to."""
-    total, amounts = _soft(
-        atoms.gains, atoms.features, atoms.cell, atoms.mass, prices, temperature * sensitivity
-    )
+    total, amounts = _soft(atoms.gains, atoms.features, atoms.cell, atoms.mass, prices, temperature * sensitivity)
     return float(total), amounts
 
 
@@ -112,7 +109,7 @@ def _add_amounts(
 def _score(
     gains: NDArray[np.float64], features: NDArray[np.float64], prices: NDArray[np.float64], i: int, c: int, j: int
 ) -> float:
-    score = gains[i, j] - prices[c, 0, j]
+    score: float = gains[i, j] - prices[c, 0, j]
     for y in range(features.shape[1]):
         score -= features[i, y] * prices[c, 1 + y, j]
     return score

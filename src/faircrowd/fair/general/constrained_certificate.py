@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from faircrowd.errors import InputError
 from faircrowd.fair.constraints.constraint_kind import Constraint
+from faircrowd.fair.constraints.listed import needed_columns
 from faircrowd.fair.constraints.quantities import Comparison
 from faircrowd.fair.general.cell_atoms import highest_scores, prices_at
 from faircrowd.fair.general.constrained_solve import ConstrainedProblem, ConstrainedSolution, pose
 from faircrowd.fair.objective import Gain
+from faircrowd.fair.tasks.group_columns import read_group_columns
 from faircrowd.fair.tasks.read_posterior import label_codes, read_posterior
 from faircrowd.fair.tolerances import EQUAL_VALUES, SLACK
-from faircrowd.votes.group_columns import read_group_columns
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -66,8 +67,8 @@ class KeptConstraint:
 class ConstrainedCertificate:
     """What labels under a list of constraints promise and reach; ``verify`` recomputes it.
 
-    All of it is about the posterior that the labels were made from: see :class:`faircrowd.fair.Certificate`, whose names
-    have the same meaning here.
+    All of it is about the posterior that the labels were made from. Names that :class:`faircrowd.fair.Certificate` has,
+    too, mean the same here.
 
     Attributes
     ----------
@@ -84,7 +85,10 @@ class ConstrainedCertificate:
     changed_share : float
     decision, solver : str
     seconds : float
-    tasks : int
+    tasks, min_group : int
+        The number of tasks, and how many a group needs to be compared.
+    on_missing_group : str
+        What was done with tasks without a group.
     why : str
         Why limits may be exceeded; empty if they may not.
     on_average : dict or None
@@ -114,6 +118,7 @@ class ConstrainedCertificate:
     seconds: float
     tasks: int
     min_group: int = 1
+    on_missing_group: str = "error"
     why: str = ""
     on_average: dict[str, Any] | None = None
     calibration: dict[str, Any] | None = None
@@ -144,9 +149,9 @@ class ConstrainedCertificate:
         InputError
             If a number differs from the certificate's by more than ``tolerance``, or the bound is below the value.
         """
-        columns = read_group_columns(_tasks_of(posterior), sensitive_features, on_missing_group="own")
-        problem = read_posterior(
-            posterior, next(iter(columns.values())).group, sample_weight=sample_weight, one_group_will_do=True
+        problem = read_posterior(posterior, None, sample_weight=sample_weight, without_groups=True)
+        columns = read_group_columns(
+            problem.tasks, sensitive_features, needed_columns(constraints), on_missing_group=self.on_missing_group
         )
         gain = Gain(self.objective, np.asarray(self.gain_matrix), np.asarray(self.gain_offset))
         posed = pose(problem, constraints, columns, gain, self.min_group)
@@ -163,10 +168,6 @@ class ConstrainedCertificate:
                 raise InputError(f"The certificate's {name} is {stated[name]!r}; recomputed it is {value!r}.")
         if self.bound > self.dual_bound + tolerance:
             raise InputError(f"The certificate's bound {self.bound!r} is above its dual bound {self.dual_bound!r}.")
-
-
-def _tasks_of(posterior: object) -> Any:
-    return read_posterior(posterior, np.zeros(len(posterior)), one_group_will_do=True).tasks  # type: ignore[arg-type]
 
 
 def dual_bound(problem: ConstrainedProblem, multipliers: NDArray[np.float64]) -> float:
@@ -198,9 +199,7 @@ def _worst(comparisons: Sequence[Comparison], values: Sequence[NDArray[np.float6
     return int(np.argmax([comparison.excess(found) for comparison, found in zip(comparisons, values, strict=True)]))
 
 
-def certify_constraints(
-    solution: ConstrainedSolution, decision: str, min_group: int = 1
-) -> ConstrainedCertificate:
+def certify_constraints(solution: ConstrainedSolution, decision: str, min_group: int = 1) -> ConstrainedCertificate:
     """Return the certificate of a solution."""
     problem, best = solution.problem, solution.best
     tasks, gain = problem.tasks, problem.gain
@@ -241,7 +240,9 @@ def certify_constraints(
     is_label = solution.outcomes < tasks.n_classes
     changed = int((solution.outcomes[is_label] != tasks.own[is_label]).sum())
     exceeds = decision == "deterministic" and solution.excess > 0
-    bound = max(solution.bound, solution.value) if abs(solution.bound - solution.value) < EQUAL_VALUES else solution.bound
+    bound = (
+        max(solution.bound, solution.value) if abs(solution.bound - solution.value) < EQUAL_VALUES else solution.bound
+    )
     return ConstrainedCertificate(
         constraints=kept,
         believed_accuracy=float((mass[:, None] * fractions * belief).sum()),

@@ -16,11 +16,11 @@ from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys
 from faircrowd.fair.general.cell_atoms import best_outcomes, prices_at
 from faircrowd.fair.general.constrained_solve import ConstrainedSolution
+from faircrowd.fair.tasks.group_columns import GroupColumns, read_group_columns
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tolerances import HIGHS_FEASIBILITY, TIE
 from faircrowd.votes import Vocabulary
-from faircrowd.votes.group_columns import GroupColumns, read_group_columns
 from faircrowd.votes.vocabulary import Codes, shown
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class ConstrainedRule:
     def _chances(
         self, posterior: object, sensitive_features: "ByTask", unknown: str
     ) -> tuple[Problem, NDArray[np.float64]]:
-        first = read_posterior(posterior, np.zeros(len(posterior)), one_group_will_do=True)  # type: ignore[arg-type]
+        first = read_posterior(posterior, None, without_groups=True)
         columns = read_group_columns(first.tasks, sensitive_features, self.columns) if self.columns else {}
         order = Vocabulary.of(list(self.classes)).code_of(first.classes.values)
         if first.n_classes != len(self.classes) or (order < 0).any():
@@ -172,7 +172,7 @@ class ConstrainedRule:
         values[:, order] = first.posterior
         own = order[first.own].astype(np.int32)
         groups = self.codes(columns, own)
-        strange = (groups < 0).any(axis=1)
+        strange = np.asarray(np.any(groups < 0, axis=1))
         if strange.any():
             if unknown == "error":
                 raise InputError(
@@ -235,7 +235,7 @@ def constrained_rule_of(solution: ConstrainedSolution, random_state: int) -> Con
             columns=(*partition.key.group, *partition.key.within),
             by_own_label=partition.key.by_own_label,
             groups=tuple(partition.groups.to_list()),
-            prices=np.asarray((of_groups.T @ multipliers).reshape(tasks.shape)),
+            prices=np.asarray(of_groups.T @ multipliers).reshape(tasks.shape),
         )
         for partition, of_groups, tasks in zip(
             problem.partitions, problem.rows.by_partition, problem.grouped, strict=True

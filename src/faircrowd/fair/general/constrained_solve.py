@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from faircrowd.errors import OptionError
 from faircrowd.fair.constraints.constraint_kind import Constraint
-from faircrowd.fair.constraints.quantities import GroupedTasks
+from faircrowd.fair.constraints.quantities import Comparison, GroupedTasks
 from faircrowd.fair.general.best_fractions import BestFractions, find_best_fractions
 from faircrowd.fair.general.cell_atoms import CellAtoms
 from faircrowd.fair.general.partitions import (
@@ -25,8 +25,8 @@ from faircrowd.fair.general.row_matrix import Compared, RowMatrix, make_rows
 from faircrowd.fair.general.whole_outcomes import WholeOutcomes, draw_whole, gained, round_whole, strict_whole
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.atoms import merge, merge_by_weight
+from faircrowd.fair.tasks.group_columns import GroupColumns
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.votes.group_columns import GroupColumns
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["ConstrainedProblem", "ConstrainedSolution", "pose", "solve_constraints"]
@@ -239,7 +239,7 @@ def pose(
     )
 
 
-def _comparisons(constraint: Constraint, tasks: GroupedTasks) -> tuple:  # type: ignore[type-arg]
+def _comparisons(constraint: Constraint, tasks: GroupedTasks) -> tuple[Comparison, ...]:
     if constraint.compares_groups and not any(members.size > 1 for _, members in tasks.strata):
         where = f" within {', '.join(constraint.stratum_columns)}" if constraint.stratum_columns else ""
         raise OptionError(
@@ -305,7 +305,7 @@ def _assign(problem: ConstrainedProblem, counts: NDArray[np.int64], random_state
     Tasks of more evidence keep the aggregator's own label, unless labels were drawn.
     """
     atom, tasks = problem.atom, problem.tasks
-    outcomes = np.argmax(counts, axis=1).astype(np.int32)[atom]
+    outcomes: Codes = np.argmax(counts, axis=1).astype(np.int32)[atom]
     split = (counts > 0).sum(axis=1) > 1
     rows = np.flatnonzero(split[atom])
     if not rows.size:

@@ -10,12 +10,13 @@ from faircrowd._checks import few, suggestion
 from faircrowd.errors import OptionError
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.quantities import GroupedTasks
+from faircrowd.fair.tasks.group_columns import GroupColumns
 from faircrowd.votes import Vocabulary
-from faircrowd.votes.group_columns import GroupColumns
 from faircrowd.votes.groups import intersect
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Partition", "PartitionKey", "cells_of", "group_tasks", "key_of", "partition_by"]
+
 
 class PartitionKey(NamedTuple):
     """What a partition is by.
@@ -62,7 +63,7 @@ def key_of(constraint: Constraint, columns: GroupColumns) -> PartitionKey:
     for name in (*group, *constraint.stratum_columns):
         if name not in columns:
             raise OptionError(
-                f"{type(constraint).__name__} speaks of the column {name!r}; there is none among the sensitive columns, "
+                f"{type(constraint).__name__} speaks of the column {name!r}; the sensitive columns are "
                 f"{few(list(columns))}.{suggestion(name, columns)}"
             )
     return PartitionKey(group, constraint.stratum_columns)

@@ -14,7 +14,7 @@ Limits are finite: where a comparison has none, what no labels can exceed stands
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +62,8 @@ class RowMatrix(NamedTuple):
     by_partition : list of sparse arrays, shape (n_rows, n_groups * n_features * n_outcomes)
         Coefficients of the amounts of the groups of each partition; those of the cells follow from them.
     relief : ndarray, shape (n_rows,)
-        By how much a row may be exceeded if labels of whole tasks may exceed a limit by one task: of the smallest of the
-        groups that are compared.
+        By how much a row may be exceeded if labels of whole tasks may exceed a limit by one task of the smallest of
+        the groups that are compared.
     n_centres : int
     weighs_posterior : bool
         Whether a row weighs tasks by their posterior.
@@ -86,9 +86,7 @@ class RowMatrix(NamedTuple):
         return self.lower.size
 
     def balanced(self, multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the nearest multipliers that the centres allow: weighted by their coefficients, those of one centre
-        add up to 0.
-        """
+        """Return the nearest multipliers that the centres allow: times their coefficients, those of one add up to 0."""
         has = self.centre >= 0
         at, coefficient = self.centre[has], self.on_centre[has]
         sums = np.bincount(at, weights=coefficient * multipliers[has], minlength=self.n_centres)
@@ -139,7 +137,8 @@ def make_rows(compared: Sequence[Compared], grouped: Sequence[GroupedTasks], of_
             found = _parts(comparison, n_centres, largest, one_task)
             n_centres += any(part.centre >= 0 for part in found)
             parts += [(constraint, partition, part) for part in found]
-    n_rows, on_amounts, by_partition = len(parts), None, []
+    n_rows, by_partition = len(parts), []
+    on_amounts: Any = None
     _, n_features, n_outcomes = grouped[0].shape
     block = n_features * n_outcomes
     for t, tasks in enumerate(grouped):

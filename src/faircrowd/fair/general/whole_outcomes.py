@@ -166,9 +166,9 @@ def _integer_program(
     members, others = np.flatnonzero(free), np.flatnonzero(~free)
     n_outcomes = atoms.gains.shape[1]
     task_mass = atoms.mass / atoms.n_tasks
-    fixed = rows.on_amounts @ amounts_of(
-        atoms.some(others), start[others] / atoms.n_tasks[others, None], n_cells
-    ).ravel()
+    fixed = (
+        rows.on_amounts @ amounts_of(atoms.some(others), start[others] / atoms.n_tasks[others, None], n_cells).ravel()
+    )
     pairs = np.arange(members.size * n_outcomes)
     j, k = np.divmod(pairs, n_outcomes)
     features = np.column_stack([np.ones(members.size), atoms.features[members]])
