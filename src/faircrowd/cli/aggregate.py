@@ -169,7 +169,7 @@ def _end(console: Console, run: "Run | SparkRun", written: "Written") -> None:
     if run.certificate is None:
         console.run(run, written)
         return
-    is_list = isinstance(run.certificate, ConstrainedCertificate)
-    sentence = constraint_missed(run.certificate) if is_list else missed(run.certificate)
+    found = run.certificate
+    sentence = constraint_missed(found) if isinstance(found, ConstrainedCertificate) else missed(found)
     console.run(run, written, missed=spoken(sentence))
     end_missed(sentence, as_json=console.as_json)

@@ -251,8 +251,8 @@ class FairCrowd(Parameters):
         if about_truth and not self.believed and not isinstance(self.estimator_, CalibratedCrowd):
             raise OptionError(
                 f"{', '.join(about_truth)} speaks of the truth, of which an aggregator has only a belief that may be "
-                "far off: calibrate it on known labels (CalibratedCrowd, calibrate=...), or give believed=True to keep it "
-                "as the aggregator believes.",
+                "far off: calibrate it on known labels (CalibratedCrowd, calibrate=...), or give believed=True to keep "
+                "it as the aggregator believes.",
                 parameter=("believed", "calibrate"),
             )
         problem, columns = fit_constrained(

@@ -75,9 +75,7 @@ def constrained_lines(
     return [*lines, ("optimum", f"{proved} ({what})")]
 
 
-def _cost_words(
-    c: ConstrainedCertificate, real_price: float | None, estimated_price: AccuracyEstimate | None
-) -> str:
+def _cost_words(c: ConstrainedCertificate, real_price: float | None, estimated_price: AccuracyEstimate | None) -> str:
     if c.changed == 0 and c.reviewed == 0:
         return "the labels keep all constraints already; no label was changed"
     reviewed = f", {c.reviewed:,} are sent to a person" if c.reviewed else ""
@@ -146,7 +144,9 @@ def _effect(result: ConstrainedResult, number: int, rows: NDArray[np.int64]) -> 
     return np.asarray(own - new)
 
 
-def constrained_story(summary: Summary, result: ConstrainedResult, certificate: ConstrainedCertificate) -> dict[str, Any]:
+def constrained_story(
+    summary: Summary, result: ConstrainedResult, certificate: ConstrainedCertificate
+) -> dict[str, Any]:
     """Return the story of the page of labels under constraints."""
     c = certificate
     answer = f"{_cost_words(c, summary.real_price, summary.estimated_price)}"
@@ -198,7 +198,8 @@ def constrained_story(summary: Summary, result: ConstrainedResult, certificate: 
 
 def _tables(kept: KeptConstraint) -> list[dict[str, Any]]:
     """Return the values of each comparison by group, before and after."""
-    found, shown = [], 0
+    found: list[dict[str, Any]] = []
+    shown = 0
     for comparison in kept.comparisons:
         rows = [
             {"group": name, "before": f"{comparison['values_before'][name]:.4f}", "after": f"{value:.4f}"}

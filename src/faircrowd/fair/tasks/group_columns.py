@@ -9,7 +9,7 @@ from faircrowd._checks import few, suggestion
 from faircrowd._types import ByTask, TableLike
 from faircrowd.errors import MissingColumnError
 from faircrowd.votes.alignment import check_index
-from faircrowd.votes.facts import Table, are_in_tasks, from_table
+from faircrowd.votes.facts import Table, from_table, table_columns
 from faircrowd.votes.frames import ALIASES, is_frame, names_of
 from faircrowd.votes.groups import Grouped, align_groups, groups_of
 from faircrowd.votes.vocabulary import Vocabulary
@@ -77,7 +77,7 @@ def read_group_columns(
             found = {}
             for name in dict.fromkeys([*listed, *names]):
                 wanted = [name]
-                in_tasks = table is not None and (votes is None or are_in_tasks(wanted, votes, table, delimiter))
+                in_tasks = table is not None and name in table_columns(table, delimiter)
                 place, key = (table, None) if in_tasks or votes is None else votes
                 where = "the tasks table" if in_tasks else "the votes"
                 assert place is not None  # noqa: S101 - one of the two is given
