@@ -2,7 +2,7 @@
 
 Public functions are imported here. Where to find them:
 
-- ``metrics/``: gaps and rates by group, fairlearn's metrics for any number of classes;
+- ``metrics/``: gaps and rates by group, fairlearn's metrics for any number of classes, and the level of any constraint;
 - ``strata``: the gap among similar tasks;
 - ``intervals``, ``bootstrap``: how far the gap of the population may be from that of the labels;
 - ``gate``: pass, fail or not enough evidence, for pipelines;
@@ -25,6 +25,7 @@ from faircrowd.audit.majority.bounds import majority_gap_bound, majority_gap_bou
 from faircrowd.audit.majority.majority_gap import majority_rates
 from faircrowd.audit.majority.tie_range import majority_ties
 from faircrowd.audit.metrics.by_group import by_group
+from faircrowd.audit.metrics.constraint_levels import MeasuredConstraint, measure_constraints
 from faircrowd.audit.metrics.fairness_metrics import (
     demographic_parity_difference,
     demographic_parity_ratio,
@@ -44,6 +45,7 @@ __all__ = [
     "CrowdPlan",
     "GoldPlan",
     "Independence",
+    "MeasuredConstraint",
     "Verdict",
     "WorkerAudit",
     "audit_crowd",
@@ -65,6 +67,7 @@ __all__ = [
     "majority_gap_bound_as_printed",
     "majority_rates",
     "majority_ties",
+    "measure_constraints",
     "plan_crowd",
     "plan_gold",
     "selection_rate",

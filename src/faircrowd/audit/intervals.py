@@ -17,6 +17,7 @@ instead, :mod:`faircrowd.fair.promise.difference_test`.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,7 @@ __all__ = [
     "GapInterval",
     "approximate_gap_limits",
     "check_counts",
+    "difference_limits",
     "gap_interval",
     "gap_limits",
     "newcombe",
@@ -143,14 +145,32 @@ def gap_limits(counts: ArrayLike, confidence: float = 0.95) -> GapInterval:
         raise InputError("counts must be whole numbers of tasks.")
     error = 1 - check_confidence("confidence", confidence)
     lower_error = error / (2 * _differences(table))
-    high = low = 0.0
-    for x, m, y, n in ordered_differences(table.astype(np.int64)):
-        if p_value_below(x, m, y, n, high) > error:
-            high = max(high, upper_limit(x, m, y, n, error))
-        if x * n > y * m and p_value_below(y, n, x, m, -low) <= lower_error:
-            low = max(low, -upper_limit(y, n, x, m, lower_error))
+    low, high = difference_limits(ordered_differences(table.astype(np.int64)), error, lower_error)
     gap = gap_of(table / table.sum(axis=1, keepdims=True))
     return GapInterval(min(low, gap), min(max(high, gap), 1.0), gap, float(confidence), "exact, each end on its own")
+
+
+def difference_limits(
+    pairs: Sequence[tuple[int, int, int, int]], error: float, lower_error: float
+) -> tuple[float, float]:
+    """Return limits of the largest difference between two rates, by the exact test of each.
+
+    Parameters
+    ----------
+    pairs : sequence of (int, int, int, int)
+        Count and size of one group and of another, both ways round, by falling difference.
+    error : float
+        With what probability the upper limit may be too low: of all differences, only the largest can make it so.
+    lower_error : float
+        With what probability each difference may make the lower limit too high.
+    """
+    high = low = 0.0
+    for x, m, y, n in pairs:
+        if p_value_below(x, m, y, n, high) > error:
+            high = max(high, upper_limit(x, m, y, n, error))
+        if x / m - y / n > low and p_value_below(y, n, x, m, -low) <= lower_error:
+            low = max(low, -upper_limit(y, n, x, m, lower_error))
+    return low, high
 
 
 def approximate_gap_limits(counts: ArrayLike, confidence: float = 0.95) -> GapInterval:
