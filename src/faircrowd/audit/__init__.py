@@ -5,7 +5,8 @@ Public functions are imported here. Where to find them:
 - ``metrics/``: gaps and rates by group, fairlearn's metrics for any number of classes, and the level of any constraint;
 - ``strata``: the gap among similar tasks;
 - ``intervals``, ``bootstrap``: how far the gap of the population may be from that of the labels;
-- ``gate``: pass, fail or not enough evidence, for pipelines;
+- ``gate``: pass, fail or not enough evidence, for pipelines; ``constraint_gate`` and ``constraint_limits`` for any list
+  of constraints;
 - ``workers/``: how each worker treats groups, with tests, and their influence on the crowd;
 - ``majority/``: how the votes of workers add up in a majority, and what ties leave open;
 - ``agreement``: Krippendorff's alpha;
@@ -17,6 +18,7 @@ Public functions are imported here. Where to find them:
 
 from faircrowd.audit.agreement import krippendorff_alpha
 from faircrowd.audit.bootstrap import bootstrap_gap
+from faircrowd.audit.constraint_gate import ConstraintVerdict, RequirementsVerdict, check_constraints
 from faircrowd.audit.crowd_audit import CrowdAudit, audit_crowd
 from faircrowd.audit.gate import Verdict, check_labels
 from faircrowd.audit.independence import Independence, check_independence
@@ -41,17 +43,20 @@ from faircrowd.audit.workers.worker_audit import WorkerAudit, audit_workers
 
 __all__ = [
     "ConditionalGaps",
+    "ConstraintVerdict",
     "CrowdAudit",
     "CrowdPlan",
     "GoldPlan",
     "Independence",
     "MeasuredConstraint",
+    "RequirementsVerdict",
     "Verdict",
     "WorkerAudit",
     "audit_crowd",
     "audit_workers",
     "bootstrap_gap",
     "by_group",
+    "check_constraints",
     "check_independence",
     "check_labels",
     "conditional_gaps",

@@ -22,6 +22,8 @@ OPTIONS = frozenset(
             "label",
             "delimiter",
             "labels",
+            "require",
+            "believed",
         ),
         *("on_missing_group", "min_group", "small_groups", "these_tasks", "partial"),
         *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
@@ -64,6 +66,7 @@ _PLACEHOLDERS = {
     **dict.fromkeys(("group", "truth", "gold", "calibrate", "control"), "COLUMN"),
     **dict.fromkeys(("tasks", "votes", "labels"), "FILE"),
     **dict.fromkeys(("task", "worker", "label"), "NAME"),
+    "require": "TEXT",
 }
 
 

@@ -1,13 +1,12 @@
 """The level of each constraint that given labels reach: of any list of constraints, with any classes and groups."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from faircrowd._types import ByTask
 from faircrowd.audit.metrics.counted_labels import CountedConstraint, count_labels
 from faircrowd.fair.constraints.constraint_kind import Constraint
-from faircrowd.fair.tasks.group_columns import GroupColumns
 from faircrowd.fair.tolerances import SLACK
 from faircrowd.votes.facts import Facts
 
@@ -87,7 +86,7 @@ def measure_constraints(
     labels: ByTask | Facts,
     constraints: Sequence[Constraint | str],
     *,
-    sensitive_features: ByTask | GroupColumns | None = None,
+    sensitive_features: ByTask | Mapping[str, Facts] | None = None,
     truth: ByTask | Facts | None = None,
     labels_before: ByTask | Facts | None = None,
     min_group: int = 1,
@@ -102,7 +101,8 @@ def measure_constraints(
     constraints : sequence of Constraint or str
         Of :mod:`faircrowd.constraints`, or in text.
     sensitive_features : frame, Series, dict or array-like, optional
-        The columns that constraints speak of, by the ids of tasks, or by position for an array.
+        The columns that constraints speak of, by the ids of tasks, or by position for an array. A dict may have the
+        facts of each column as ``Facts``.
     truth : Series, dict, frame or array-like, optional
         True labels, for constraints that speak of the truth. Only tasks whose truth is known count for these.
     labels_before : Series, dict, frame or array-like, optional

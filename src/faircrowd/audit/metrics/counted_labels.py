@@ -5,7 +5,7 @@ labels that are given and a truth that is known, each of them is a sum over task
 tasks divided by the number of those that it is about. Constraints are known here by their comparisons alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,7 @@ from faircrowd.fair.general.partitions import group_tasks, key_of, partition_by
 from faircrowd.fair.tasks.group_columns import GroupColumns, read_group_columns
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.facts import Facts
+from faircrowd.votes.groups import align_groups
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["CountedConstraint", "Rate", "count_labels"]
@@ -146,7 +147,7 @@ def count_labels(
     labels: ByTask | Facts,
     constraints: Sequence[Constraint | str],
     *,
-    sensitive_features: ByTask | GroupColumns | None = None,
+    sensitive_features: ByTask | Mapping[str, Facts] | None = None,
     truth: ByTask | Facts | None = None,
     labels_before: ByTask | Facts | None = None,
     min_group: int = 1,
@@ -179,7 +180,7 @@ def _with_more(
 def _columns(
     tasks: Vocabulary,
     constraints: Sequence[Constraint],
-    sensitive_features: ByTask | GroupColumns | None,
+    sensitive_features: ByTask | Mapping[str, Facts] | None,
     on_missing_group: str,
 ) -> GroupColumns:
     for one in constraints:
@@ -192,6 +193,11 @@ def _columns(
         return {}
     if sensitive_features is None:
         raise OptionError(f"{asks[0]} compares groups; give sensitive_features=...", parameter="sensitive_features")
+    if isinstance(sensitive_features, Mapping) and all(isinstance(one, Facts) for one in sensitive_features.values()):
+        return {
+            name: align_groups(tasks, facts.task, [facts.fact], on_missing_group)
+            for name, facts in sensitive_features.items()
+        }
     return read_group_columns(tasks, sensitive_features, needed_columns(asks), on_missing_group=on_missing_group)
 
 
