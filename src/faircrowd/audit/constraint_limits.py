@@ -41,6 +41,9 @@ from faircrowd.fair.constraints.quantities import Comparison, Difference, Range,
 
 __all__ = ["MissLimits", "clopper_pearson", "miss_limits"]
 
+Pair = tuple[int, int, int, int]
+"""How many of how many tasks in one group, and in another."""
+
 
 class MissLimits(NamedTuple):
     """By how much a level is beyond its limit, and the level that belongs to it.
@@ -82,15 +85,18 @@ def miss_limits(counted: CountedConstraint, error: float, error_of_least: float)
     error, error_of_least : float
         With what probability ``most`` may be too small, and ``least`` too large.
     """
-    compared = _distinct(
+    exact, others = _sorted_out(
         [(one, [counted.rate(quantity) for quantity in one.quantities]) for one in counted.comparisons]
     )
-    share = error_of_least / sum(_n_tests(one, rates) for one, rates in compared)
-    found = [_of_comparison(one, rates, error, share) for one, rates in compared]
+    n_tests = sum(map(len, exact.values())) + sum(_n_tests(one, rates) for one, rates in others)
+    share = error_of_least / n_tests
+    compared = [*(Difference([], limit) for limit in exact), *(one for one, _ in others)]
+    found = [_of_pairs(pairs, limit, error, share) for limit, pairs in exact.items()]
+    found += [_of_comparison(one, rates, error, share) for one, rates in others]
     # Levels are told by the comparison that misses most: all built-in constraints have one limit for all of theirs.
     worst = max(found, key=lambda limits: limits.most)
     least, most = max(limits.least for limits in found), max(limits.most for limits in found)
-    match compared[found.index(worst)][0]:
+    match compared[found.index(worst)]:
         case Difference(at_most=limit):
             return MissLimits(least, most, limit + least, limit + most)
         case Ratio(at_least=limit):
@@ -102,18 +108,26 @@ def miss_limits(counted: CountedConstraint, error: float, error_of_least: float)
     return worst._replace(least=least, most=most)
 
 
-def _distinct(compared: list[tuple[Comparison, list[Rate]]]) -> list[tuple[Comparison, list[Rate]]]:
-    """Leave out differences that are the same fact as others: of two labels, the rates of one mirror the other's."""
-    seen: set[tuple[bytes, ...]] = set()
-    found = []
+def _sorted_out(
+    compared: list[tuple[Comparison, list[Rate]]],
+) -> tuple[dict[float, list[Pair]], list[tuple[Comparison, list[Rate]]]]:
+    """Return the pairs of independent rates whose difference has a limit, by the limit, and all other comparisons.
+
+    Of two labels, the rates of one mirror the other's: what is the same fact twice is told once.
+    """
+    exact: dict[float, list[Pair]] = {}
+    others, seen = [], set()
     for comparison, rates in compared:
-        if isinstance(comparison, Difference) and _is_exact(rates):
-            key = (*(rate.key for rate in rates), np.float64(comparison.at_most).tobytes())
-            if key in seen:
-                continue
+        if not (isinstance(comparison, Difference) and _is_exact(rates)):
+            others.append((comparison, rates))
+            continue
+        key = (comparison.at_most, *(rate.key for rate in rates))
+        if key not in seen:
             seen.add(key)
-        found.append((comparison, rates))
-    return found
+            counts = [(rate.hits, rate.size) for rate in rates]
+            pairs = exact.setdefault(comparison.at_most, [])
+            pairs += [(*one, *other) for one, other in permutations(counts, 2)]
+    return exact, others
 
 
 def _is_exact(rates: Sequence[Rate]) -> bool:
@@ -124,27 +138,27 @@ def _is_exact(rates: Sequence[Rate]) -> bool:
 
 def _n_tests(comparison: Comparison, rates: Sequence[Rate]) -> int:
     """Return in how many ways a comparison can err toward a violation."""
-    if isinstance(comparison, Difference) and _is_exact(rates):
-        return 2 * math.comb(len(rates), 2)
     if isinstance(comparison, Range):
         return len(rates) * (int(math.isfinite(comparison.low)) + int(math.isfinite(comparison.high)))
     return 2 * len(rates)
 
 
+def _of_pairs(pairs: list[Pair], limit: float, error: float, share: float) -> MissLimits:
+    """Return limits of the largest difference of pairs of rates."""
+    falling = sorted(pairs, key=lambda pair: pair[2] / pair[3] - pair[0] / pair[1])
+    low, high = difference_limits(falling, error, share)
+    x, m, y, n = falling[0]
+    gap = x / m - y / n
+    low, high = min(low, gap), min(max(high, gap), 1.0)
+    return MissLimits(low - limit, high - limit, low, high)
+
+
 def _of_comparison(comparison: Comparison, rates: Sequence[Rate], error: float, share: float) -> MissLimits:
     match comparison:
         case Difference(at_most=limit):
-            if _is_exact(rates):
-                counts = [(rate.hits, rate.size) for rate in rates]
-                pairs = [(*one, *other) for one, other in permutations(counts, 2)]
-                pairs.sort(key=lambda pair: pair[2] / pair[3] - pair[0] / pair[1])
-                low, high = difference_limits(pairs, error, share)
-                gap = comparison.level(np.array([rate.value for rate in rates]))
-                low, high = min(low, gap), min(max(high, gap), 1.0)
-            else:
-                wide, narrow = _intervals(rates, error / 2), _intervals(rates, share)
-                high = max(above for _, above in wide) - min(below for below, _ in wide)
-                low = max(max(below for below, _ in narrow) - min(above for _, above in narrow), 0.0)
+            wide, narrow = _intervals(rates, error / 2), _intervals(rates, share)
+            high = max(above for _, above in wide) - min(below for below, _ in wide)
+            low = max(max(below for below, _ in narrow) - min(above for _, above in narrow), 0.0)
             return MissLimits(low - limit, high - limit, low, high)
         case Ratio(at_least=limit):
             wide, narrow = _intervals(rates, error / 2), _intervals(rates, share)

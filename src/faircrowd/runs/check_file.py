@@ -131,7 +131,10 @@ def _check_requirements(options: CheckOptions, progress: Progress) -> tuple[Requ
     """Check labels against constraints."""
     constraints = options.constraints()
     if options.small_groups != "leave-out":
-        raise OptionError("small_groups goes with epsilon alone; with require, small groups are left out.")
+        raise OptionError(
+            "small_groups goes with epsilon alone; with require, small groups are left out.",
+            parameter=("small_groups", "epsilon", "require"),
+        )
     if options.truth is None and (about := [one for one in constraints if one.is_about_truth]):
         raise OptionError(f"{about[0]} is about the truth; give truth=..., the column with true labels.")
     with progress.waiting(f"reading {options.labels}"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd._checks import check_count
+from faircrowd._checks import check_count, few
 from faircrowd._types import ByTask
 from faircrowd.audit.given_labels import read_given_labels, read_labels_of
 from faircrowd.audit.metrics.sample import shared_classes
@@ -232,18 +232,20 @@ def _count(
     if constraint.compares_groups:
         alone = tuple(name for name, members in grouped.strata if members.size < 2)
         grouped = replace(grouped, strata=tuple(part for part in grouped.strata if part[1].size > 1))
+    sizes = dict(zip(grouped.groups, size.tolist(), strict=True))
     try:
         comparisons = tuple(one for one in constraint.comparisons(grouped) if len(one.quantities))
     except OptionError as error:  # a label that there is not
         raise OptionError(f"{constraint}: {error}", parameter=error.parameters) from None
     if not comparisons:
-        raise InputError(f"{constraint} has no two groups to compare{_why(left_out, alone)}.")
-    sizes = dict(zip(grouped.groups, size.tolist(), strict=True))
+        raise InputError(f"{constraint} has no two groups to compare: {_why(sizes, left_out, alone)}.")
     return CountedConstraint(constraint, counts, comparisons, sizes, left_out, alone, int(label.size - counted.sum()))
 
 
-def _why(left_out: dict[str, str], alone: tuple[str, ...]) -> str:
-    reasons = [f"group {name} is left out, {why}" for name, why in list(left_out.items())[:3]]
+def _why(sizes: dict[str, int], left_out: dict[str, str], alone: tuple[str, ...]) -> str:
     if any(alone):
-        reasons.append(f"{len(alone):,} strata have one group only")
-    return f": {'; '.join(reasons)}" if reasons else ""
+        return f"each of {len(alone):,} strata has one group only, {few([name for name in alone if name])}"
+    if left_out:
+        why = next(iter(left_out.values()))
+        return f"{len(left_out):,} of {len(sizes):,} groups are left out, {few(left_out)} ({why})"
+    return f"the tasks that count are of group {few(sizes)}, or no true class is in two groups"
