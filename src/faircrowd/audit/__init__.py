@@ -7,6 +7,7 @@ Public functions are imported here. Where to find them:
 - ``intervals``, ``bootstrap``: how far the gap of the population may be from that of the labels;
 - ``gate``: pass, fail or not enough evidence, for pipelines; ``constraint_gate`` and ``constraint_limits`` for any list
   of constraints;
+- ``impact_table``: selection rates and impact ratios by category, as in New York City's Local Law 144;
 - ``workers/``: how each worker treats groups, with tests, and their influence on the crowd;
 - ``majority/``: how the votes of workers add up in a majority, and what ties leave open;
 - ``agreement``: Krippendorff's alpha;
@@ -21,6 +22,7 @@ from faircrowd.audit.bootstrap import bootstrap_gap
 from faircrowd.audit.constraint_gate import ConstraintVerdict, RequirementsVerdict, check_constraints
 from faircrowd.audit.crowd_audit import CrowdAudit, audit_crowd
 from faircrowd.audit.gate import Verdict, check_labels
+from faircrowd.audit.impact_table import ImpactTable, impact_table
 from faircrowd.audit.independence import Independence, check_independence
 from faircrowd.audit.intervals import gap_interval
 from faircrowd.audit.majority.bounds import majority_gap_bound, majority_gap_bound_as_printed
@@ -47,6 +49,7 @@ __all__ = [
     "CrowdAudit",
     "CrowdPlan",
     "GoldPlan",
+    "ImpactTable",
     "Independence",
     "MeasuredConstraint",
     "RequirementsVerdict",
@@ -67,6 +70,7 @@ __all__ = [
     "equalized_odds_difference",
     "equalized_odds_ratio",
     "gap_interval",
+    "impact_table",
     "krippendorff_alpha",
     "majority_gap_bound",
     "majority_gap_bound_as_printed",

@@ -24,6 +24,9 @@ OPTIONS = frozenset(
             "labels",
             "require",
             "believed",
+            "table",
+            "selected",
+            "leave_out_small",
         ),
         *("on_missing_group", "min_group", "small_groups", "these_tasks", "partial"),
         *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
@@ -67,6 +70,7 @@ _PLACEHOLDERS = {
     **dict.fromkeys(("tasks", "votes", "labels"), "FILE"),
     **dict.fromkeys(("task", "worker", "label"), "NAME"),
     "require": "TEXT",
+    "selected": "LABEL",
 }
 
 
