@@ -41,8 +41,9 @@ def populations(seed: int = 0, size: int = 20_000) -> list[Population]:
 
     many = [rng.dirichlet(shape, size) for shape in ([1.0, 2.0, 0.7], [2.0, 1.0, 1.0])]
     rare = [rng.dirichlet(shape, size) for shape in ([4.0, 0.5, 0.2], [4.0, 0.8, 0.1])]
-    votes = [np.array([rng.multinomial(5, p) for p in pool]) / 5 for pool in many]
-    six = [rng.dirichlet(shape, size) for shape in ([1, 2, 3, 1, 2, 1], [2, 1, 1, 1, 3, 1])]
+    again = np.random.default_rng(seed + 1)
+    votes = [np.array([again.multinomial(5, p) for p in pool]) / 5 for pool in many]
+    six = [again.dirichlet(shape, size) for shape in ([1, 2, 3, 1, 2, 1], [2, 1, 1, 1, 3, 1])]
     return [
         Population("2 classes, 2 groups", two((2, 3), (3, 2)), (1, 1), (1000, 1500, 4000)),
         Population("the same, 5 levels of posterior", two((2, 3), (3, 2), levels=5), (1, 1), (1000, 1500)),
@@ -64,9 +65,11 @@ def population_gap(rule: FairRule, pools: Sequence[NDArray[np.float64]]) -> floa
     return float(np.ptp(rates, axis=0).max())
 
 
-def simulate(population: Population, n: int, epsilon: float, confidence: float, repeats: int) -> tuple[float, ...]:
+def simulate(
+    population: Population, n: int, epsilon: float, confidence: float, repeats: int, seed: int
+) -> tuple[float, ...]:
     """Return how often a promise was made, how often a wrong one, the mean of what is left of epsilon, and seconds."""
-    rng = np.random.default_rng(n)
+    rng = np.random.default_rng(n + seed)
     made, wrong, left, start = 0, 0, 0.0, time.perf_counter()
     sizes = [round(n * size) for size in population.sizes]
     group = np.repeat(np.arange(len(sizes)), sizes)
@@ -102,6 +105,8 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=77, help="of the samples")
+    parser.add_argument("--tasks", type=int, help="rows with as many tasks in the first group")
     parser.add_argument("--epsilon", type=float, default=0.05)
     parser.add_argument("--confidence", type=float, default=0.95)
     parser.add_argument("--needed", action="store_true", help="print the table of tasks needed")
@@ -114,7 +119,9 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for population in populations():
         for n in population.n if given.only in population.name else ():
-            found = simulate(population, n, given.epsilon, given.confidence, given.repeats)
+            if given.tasks not in (None, n):
+                continue
+            found = simulate(population, n, given.epsilon, given.confidence, given.repeats, given.seed)
             made, wrong, left, seconds = found
             counts = f"{n:,} | {given.repeats:,} | {made:.1%} | {wrong:.1%}"
             print(f"| {population.name} | {counts} | {left:.4f} | {seconds:.2f} |", flush=True)

@@ -145,6 +145,11 @@ def test_an_edited_rule_is_refused(change: dict[str, Any], said: str) -> None:
         FairRule.from_json(json.dumps({**read, "in_turn": {**read["in_turn"], **change}}))
     with pytest.raises(InputError, match="not a rule of faircrowd"):
         FairRule.from_json(json.dumps({**read, "in_turn": 3}))
+    with pytest.raises(InputError, match="in_turn belongs to schema 3"):
+        FairRule.from_json(json.dumps({**read, "schema": 2}))
+    without = {name: value for name, value in read.items() if name != "in_turn"}
+    with pytest.raises(InputError, match="in_turn belongs to schema 3"):
+        FairRule.from_json(json.dumps(without))
     ties = [{"group": 0, "classes": [0, 1], "weights": [0.5, 0.5]}]
     with pytest.raises(InputError, match="do not fit"):
         FairRule.from_json(json.dumps({**read, "ties": ties}))

@@ -207,6 +207,10 @@ class FairRule:
         rule = self.for_posterior(posterior, problem)
         return problem.frame(problem.emit(_probabilities, rule, *self._codes(problem, unknown)))
 
+    def chances(self, problem: Population[Rows]) -> Rows:
+        """Return the probability of each label, one row per task of a problem."""
+        return problem.emit(_probabilities, self, *self._codes(problem, "error"))
+
     def for_posterior(self, posterior: object, problem: Problem) -> "FairRule":
         """Return this rule with ties as wide as the numbers of a posterior are apart; warn if that may not do.
 
@@ -373,6 +377,10 @@ class FairRule:
         try:
             if read.get("schema", 0) > _SCHEMA:
                 raise InputError(f"This rule has schema {read['schema']}, newer than {_SCHEMA}; update faircrowd.")
+            if ("in_turn" in read) != (read.get("schema", 0) == _SCHEMA):
+                raise InputError(
+                    f"This is not a rule of faircrowd: in_turn belongs to schema {_SCHEMA}, and to no other."
+                )
             if lacking := sorted(_KEYS - read.keys()):
                 raise InputError(f"This is not a rule of faircrowd: {few(lacking)} is missing.")
             if strange := sorted(read.keys() - _KEYS - _PRECISION - _FURTHER_KEYS):

@@ -55,7 +55,8 @@ def test_the_promise_in_words_and_numbers() -> None:
     said = fair.promise
     assert str(said) == (
         "the rule keeps the gap of all tasks like these within 0.05, with probability 0.95 (its thresholds are ranks "
-        f"of 3,200 held-out tasks); the labels of these tasks have a gap of at most {said.tightened:.4g}"
+        f"of 3,200 held-out tasks); the labels of these tasks have a gap of at most {said.tightened:.4g}; on "
+        f"them the rule has a believed accuracy of {said.believed_accuracy:.1%}"
     )
     assert Promise(**fair.certificate.promise) == said
     assert 0 < said.tightened == fair.certificate.epsilon == fair.rule_of_labels.epsilon < 0.05 == fair.rule.epsilon
@@ -83,6 +84,11 @@ def test_more_classes_are_tried_in_turn() -> None:
     assert (fair.promise.method, fair.promise.held_out) == ("ranks", 1440)
     assert "its thresholds are ranks of 1,440 held-out tasks" in str(fair.promise)
     assert "labels are tried in turn, from 2 to 0" in fair.promise.rule
+    chances = fair.rule.predict_proba(given, np.repeat(["a", "b"], 900))
+    believed = (chances * given).sum() / 1800
+    assert fair.promise.believed_accuracy == pytest.approx(believed)
+    assert str(fair.promise).endswith(f"; on them the rule has a believed accuracy of {believed:.1%}")
+    assert fair.certificate.believed_accuracy - believed < 0.02
     assert "the label with the highest posterior wins" in fair.certificate.thresholds
 
 

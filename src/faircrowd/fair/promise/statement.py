@@ -35,6 +35,8 @@ class Promise:
         Why it holds.
     rule : str
         The rule that it is about, in words; empty if that is the rule of the labels.
+    believed_accuracy : float or None
+        Of that rule on the tasks at hand; None if it is the rule of the labels.
     """
 
     method: str
@@ -47,14 +49,17 @@ class Promise:
     held_out: int
     grounds: str
     rule: str = ""
+    believed_accuracy: float | None = None
 
     def __str__(self) -> str:
         if not self.enough:
             return f"NONE is made about tasks that were not seen: {self.shortage}"
+        accuracy = self.believed_accuracy
+        believed = "" if accuracy is None else f"; on them the rule has a believed accuracy of {accuracy:.1%}"
         return (
             f"the rule keeps the gap of all tasks like these within {self.epsilon:g}, with probability "
             f"{self.confidence:.4g} ({self.grounds}); the labels of these tasks have a gap of at most "
-            f"{self.tightened:.4g}"
+            f"{self.tightened:.4g}{believed}"
         )
 
     @property
