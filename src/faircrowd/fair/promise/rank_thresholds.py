@@ -95,7 +95,7 @@ def promise_by_ranks(
         solved = solve(learned, gain, asked, "randomized", random_state)
         columns = (np.bincount(learned.group, column, learned.n_groups) for column in solved.probabilities.T)
         rates = np.stack(list(columns), axis=1) / learned.sizes[:, None]
-        return _Aim(rates, prices_of(solved.multipliers, learned.sizes), solved.gain)
+        return _Aim(rates, prices_of(solved.multipliers, learned.sizes.astype(np.float64)), solved.gain)
 
     def is_kept(step: int) -> bool:
         return chance_of_gap(ranks_of(at(step).rates, held_out.sizes), epsilon) >= confidence
