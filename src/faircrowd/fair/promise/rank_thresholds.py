@@ -163,7 +163,7 @@ def chance_of_gap(ranks: NDArray[np.int64], epsilon: float) -> float:
     >>> round(chance_of_gap(np.array([[501, 500], [501, 500]]), 0.05), 4)
     0.9748
     >>> round(chance_of_gap(np.array([[334, 333, 333], [334, 333, 333]]), 0.05), 4)
-    0.9461
+    0.9471
     """
     used = np.flatnonzero(ranks.any(axis=0))
     sizes = ranks.sum(axis=1) - 1
