@@ -34,7 +34,9 @@ _FEWEST_TRUTHS = 50
 """With fewer known labels, confidence is not compared with the share of right labels: it would be mostly chance."""
 
 
-def plain_story(summary: Summary, calibration: Calibration | None = None) -> dict[str, Any]:
+def plain_story(
+    summary: Summary, calibration: Calibration | None = None, estimates: GoldEstimates | None = None
+) -> dict[str, Any]:
     """Return the story of a run without groups to compare."""
     best = [] if summary.estimated_accuracy is None else [_estimate_card("accuracy", summary.estimated_accuracy)]
     return {
@@ -51,7 +53,7 @@ def plain_story(summary: Summary, calibration: Calibration | None = None) -> dic
             _card("votes that agree with the label", f"{summary.agreement:.1%}"),
             *_accuracy_cards(summary),
         ],
-        "estimates": None if calibration is None else _estimates(summary, calibration, None),
+        "estimates": None if calibration is None else _estimates(summary, calibration, estimates),
         "truth": _truth(summary),
         "note": (
             "No sensitive group was given, so this page does not compare groups."

@@ -103,8 +103,9 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
                 fair = options.fair.estimator(model, options.read).fit(table, *gold, **more)
                 model = fair.estimator_
         posterior: Any = model.posterior_
-        problem: Any = SparkProblem(posterior) if fair is None else fair.result_.problem
-        labels = problem.own_labels() if fair is None else fair.result_.solved.labels
+        result: Any = None if fair is None else fair.result_
+        problem: Any = SparkProblem(posterior) if fair is None else result.problem
+        labels = problem.own_labels() if fair is None else result.solved.labels
         summary = _summary(model, problem, labels, options)
         with progress.waiting(f"writing {out}"):
             folder.forget(*RUN_FILES)  # also those of a run in memory, which would be of other labels
@@ -112,7 +113,7 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
             for file, content in model_files(model).items():
                 folder.write_bytes(file, content)
             if fair is not None:
-                folder.write_text("rule.json", fair.rule_.to_json() + "\n")
+                folder.write_text("rule.json", result.rule.to_json() + "\n")
                 folder.write_json("certificate.json", fair.certificate_.to_dict())
             write_parquet(problem.table(labels), folder.new_folder(SPARK_LABELS))
         table.close()
@@ -123,7 +124,8 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
         notes += ("whether the known labels look like a random sample of the tasks is not checked in Spark",)
         notes += ("the accuracy of fair labels is not estimated in Spark",) if fair is not None else ()
     alarms = () if fair is None or not fair.result_.alarm else (fair.result_.alarm,)
-    return SparkRun(summary, None if fair is None else fair.certificate_, notes, written, alarms)
+    certificate: Any = None if fair is None else fair.certificate_
+    return SparkRun(summary, certificate, notes, written, alarms)
 
 
 def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
