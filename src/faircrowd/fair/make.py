@@ -503,4 +503,7 @@ def _promise(
     from faircrowd.fair.promise.find import find_promise
 
     found, rule = find_promise(problem, gain, epsilon, confidence, random_state, constraint=constraint, promise=promise)
-    return found if rule is None else replace(found, rule=rule_in_short(rule)), rule
+    if rule is None:
+        return found, None
+    _, believed = problem.expected_tally(rule.chances(problem), gain).accuracies
+    return replace(found, rule=rule_in_short(rule), believed_accuracy=believed), rule
