@@ -295,11 +295,13 @@ def test_labels_beside_their_evidence_are_judged_by_their_certificate(
     more: list[str], words: str, tmp_path: Path, faircrowd: Run
 ) -> None:
     """A draw may exceed epsilon by a task of each of two groups; strict labels by nothing."""
-    crowd = simulate_crowd(97, 9, random_state=3)
+    shares, skill = [[0.2, 0.3, 0.5], [0.5, 0.3, 0.2]], [(0.4, 0.8)] * 2
+    crowd = simulate_crowd(97, 9, class_shares=shares, skill_ranges=skill, random_state=4)
     crowd.votes.to_csv(tmp_path / "votes.csv", index=False)
-    crowd.sensitive_features.rename("group").rename_axis("task").to_frame().to_csv(tmp_path / "tasks.csv")
+    group = [side + 2 * (i % 3 == 0) for i, side in enumerate(crowd.sensitive_features)]
+    pd.DataFrame({"task": crowd.sensitive_features.index, "group": group}).to_csv(tmp_path / "tasks.csv", index=False)
     facts, found = ("--tasks", tmp_path / "tasks.csv", "--group", "group"), []
-    for seed in range(12 if "randomized" in more else 1):
+    for seed in (0, 4) if "randomized" in more else (0,):
         run = tmp_path / f"run{seed}"
         given = (tmp_path / "votes.csv", *facts, "--epsilon", "0.02", "--method", "majority", "--no-report")
         assert faircrowd("aggregate", *given, "--random-state", seed, *more, "--out", run)[0] == 0
