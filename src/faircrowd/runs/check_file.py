@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from faircrowd._checks import check_confidence, check_number, few
 from faircrowd.audit.gate import Verdict, check_labels
 from faircrowd.errors import FaircrowdError, InputError, OptionError
+from faircrowd.fair.gap import within
 from faircrowd.fair.tolerances import SLACK
 from faircrowd.report.evidence import EVIDENCE, read_evidence
 from faircrowd.runs.progress import QUIET, Progress
@@ -95,9 +96,10 @@ def check_file(options: CheckOptions, progress: Progress = QUIET) -> tuple[Verdi
         certificate = _certificate(options, verdict) if options.these_tasks else None
         if certificate is not None:
             verdict = check_labels(labels, groups, **asked, gap_allowed=certificate["gap_allowed"])
-            allowed = f"a gap of {certificate['gap_allowed']:.4f}"
-            why = f": {certificate['why']}" if certificate["why"] else ", no more than its epsilon"
-            notes.append(f"these labels have a certificate, in {EVIDENCE} beside them; it allows {allowed}{why}")
+            if not within(verdict.gap, options.epsilon):
+                allowed = f"a gap of {certificate['gap_allowed']:.4f}"
+                why = f": {certificate['why']}" if certificate["why"] else ""
+                notes.append(f"these labels have a certificate, in {EVIDENCE} beside them; it allows {allowed}{why}")
     if unlabelled and not options.partial:
         raise InputError(f"{unlabelled}; label them, or check the others alone with partial=True.")
     more = [unlabelled] if unlabelled else []
