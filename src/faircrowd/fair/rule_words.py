@@ -11,7 +11,7 @@ from faircrowd.votes import Vocabulary
 if TYPE_CHECKING:
     from faircrowd.fair.rule import FairRule
 
-__all__ = ["rule_in_full", "rule_in_short"]
+__all__ = ["added_by", "favour", "favours", "rule_in_full", "rule_in_short"]
 
 _NO_FAVOUR = 5e-5
 """What is added to a posterior is shown to four digits; less than this is nothing."""
@@ -41,7 +41,7 @@ def rule_in_full(rule: "FairRule") -> str:
     else:
         is_accuracy = np.array_equal(rule.gain_matrix, np.eye(len(classes))) and not rule.gain_offset.any()
         first += f"; the label with the highest {'posterior' if is_accuracy else 'gain'} wins, after favours"
-        said = [f": {_favours(classes, prices)}" for prices in rule.prices]
+        said = [f": {favours(classes, prices) or 'favours no label'}" for prices in rule.prices]
     for a in rule.left_out:
         said[a] = ", left out of the gap: the label that gains the most"
     return "\n".join([first, *(f"  group {name}{words}" for name, words in zip(groups, said, strict=True))])
@@ -52,19 +52,33 @@ def _names(rule: "FairRule") -> tuple[list[str], list[str]]:
     return Vocabulary.of(list(rule.groups)).names, Vocabulary.of(list(rule.classes)).names
 
 
-def _favours(classes: list[str], prices: NDArray[np.float64]) -> str:
+def favours(classes: list[str], prices: NDArray[np.float64], of: str = "") -> str:
     """Return which labels of a group are favoured, and by how much: what is added to their posterior (or gain).
 
-    Only differences count, so as many labels as possible have nothing added; of several choices, the middle price.
+    Only differences count, so as many labels as possible have nothing added; of several choices, the middle price. The
+    text is empty if no label is favoured; ``of`` follows every amount.
     """
-    favours = -prices
-    equal = (np.abs(favours[:, None] - favours) < _NO_FAVOUR).sum(axis=1)
-    usual = np.sort(favours[equal == equal.max()])
-    favours = favours - usual[(usual.size - 1) // 2]
-    order = np.argsort(-np.abs(favours), kind="stable")
-    said = [
-        f"{'favours' if favours[k] > 0 else 'disfavours'} {classes[k]} by {abs(favours[k]):.4f}"
-        for k in order
-        if abs(favours[k]) >= _NO_FAVOUR
-    ]
-    return ", ".join(said) or "favours no label"
+    added = added_by(prices)
+    order = np.argsort(-np.abs(added), kind="stable")
+    return ", ".join(said for k in order if (said := favour(classes[k], float(added[k]), of)))
+
+
+def favour(name: str, added: float, of: str = "") -> str:
+    """Return what it is that a number is added to a label; empty if it is nothing.
+
+    Examples
+    --------
+    >>> favour("hire", -0.02, " times the posterior of hire")
+    'disfavours hire by 0.0200 times the posterior of hire'
+    """
+    if abs(added) < _NO_FAVOUR:
+        return ""
+    return f"{'favours' if added > 0 else 'disfavours'} {name} by {abs(added):.4f}{of}"
+
+
+def added_by(prices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what prices add to each label: nothing for as many as possible."""
+    added = -prices
+    equal = (np.abs(added[:, None] - added) < _NO_FAVOUR).sum(axis=1)
+    usual = np.sort(added[equal == equal.max()])
+    return np.asarray(added - usual[(usual.size - 1) // 2])
