@@ -54,7 +54,8 @@ def noisy(*arguments: Any, **settings: Any) -> subprocess.CompletedProcess[str]:
 
 
 def in_a_shell(votes: Path, out: Path, redirection: str) -> subprocess.CompletedProcess[str]:
-    command = f"{sys.executable} -m faircrowd aggregate {votes} --method majority --out {out} --json {redirection}"
+    given = f"{votes} --method majority --no-report --out {out} --json"
+    command = f"{sys.executable} -m faircrowd aggregate {given} {redirection}"
     return subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
 
 
@@ -95,20 +96,14 @@ def test_standard_output_is_restored(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("closed", ["1", "2"])
 def test_a_closed_stream_is_no_error(closed: str, votes: Path, tmp_path: Path) -> None:
-    shell = (
-        f"{sys.executable} -m faircrowd aggregate {votes} --method majority --out {tmp_path / 'out'} --json {closed}>&-"
-    )
-    done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    done = in_a_shell(votes, tmp_path / "out", f"{closed}>&-")
     assert done.returncode == 0, done.stderr
     assert (json.loads(done.stdout)["tasks"] == 40) if closed == "2" else done.stdout == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_output_that_cannot_be_printed_is_an_error(votes: Path, tmp_path: Path) -> None:
-    shell = (
-        f"{sys.executable} -m faircrowd aggregate {votes} --method majority --out {tmp_path / 'out'} --json > /dev/full"
-    )
-    done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    done = in_a_shell(votes, tmp_path / "out", "> /dev/full")
     assert done.returncode == 2
     assert "the output cannot be printed: No space left on device" in done.stderr
 
