@@ -15,7 +15,7 @@ import pytest
 from faircrowd.cli.json_output import json_only, print_json
 
 NOISY = """
-import ctypes, os, subprocess, sys, threading
+import ctypes, json, os, subprocess, sys, threading
 import faircrowd.runs.fit, faircrowd.audit.gate, faircrowd.runs.check_file, faircrowd.runs.apply_rule
 import faircrowd.runs.verify, faircrowd.runs.options, faircrowd.votes.readers as readers
 
@@ -36,7 +36,13 @@ def noisy(*arguments, **options):
 import faircrowd.votes.read as read, faircrowd.votes.facts as facts
 read.open_source = facts.open_source = readers.open_source = noisy
 from faircrowd.cli import main
-main(sys.argv[1:])
+for arguments in json.loads(sys.argv[1]):
+    try:
+        main(arguments)
+    except SystemExit:
+        pass
+    for stream in (sys.stdout, sys.stderr):
+        print("end of a command", file=stream, flush=True)
 """
 
 
@@ -48,9 +54,13 @@ def votes(tmp_path: Path) -> Path:
     return path
 
 
-def noisy(*arguments: Any, **settings: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", NOISY, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **settings)
+def noisy(commands: list[tuple[Any, ...]]) -> list[tuple[str, str]]:
+    """What each of several commands writes to standard output and to standard error, all in one process."""
+    given = json.dumps([[str(argument) for argument in arguments] for arguments in commands])
+    done = subprocess.run([sys.executable, "-c", NOISY, given], capture_output=True, text=True, check=True)
+    outs, errs = (text.split("end of a command\n") for text in (done.stdout, done.stderr))
+    assert (outs.pop(), errs.pop()) == ("", "")
+    return list(zip(outs, errs, strict=True))
 
 
 def in_a_shell(votes: Path, out: Path, redirection: str) -> subprocess.CompletedProcess[str]:
@@ -70,19 +80,21 @@ def test_a_library_that_prints_does_not_reach_standard_output(votes: Path, tmp_p
         "frontier": ("frontier", votes, "--group", "group", "--method", "majority", "--out", tmp_path / "f"),
         "an error": ("aggregate", votes, "--label", "nothing", "--out", out),
     }
-    for name, arguments in asked.items():
-        done = noisy(*arguments, "--json")
-        assert isinstance(json.loads(done.stdout), dict), (name, done.stdout, done.stderr)
-        assert done.stdout.count("\n") == 1, name
+    printed = noisy([(*arguments, "--json") for arguments in asked.values()])
+    for name, (printed_out, printed_err) in zip(asked, printed, strict=True):
+        assert isinstance(json.loads(printed_out), dict), (name, printed_out, printed_err)
+        assert printed_out.count("\n") == 1, name
         for line in ("a library", "the C library", "Python", "another process", "a thread"):
-            assert f"a line of {line}" in done.stderr, (name, line)
+            assert f"a line of {line}" in printed_err, (name, line)
 
 
 def test_standard_output_is_restored(capfd: pytest.CaptureFixture[str]) -> None:
     with json_only():
         os.write(1, b"inside\n")
         sys.stdout.write("inside, too\n")
-        threading.Thread(target=print, args=("in a thread",)).start()
+        thread = threading.Thread(target=print, args=("in a thread",))
+        thread.start()
+        thread.join()  # on a busy machine it would print after the block
         print_json({"a": 1})
         ctypes.CDLL(None).puts(b"in C")
         ctypes.CDLL(None).fflush(None)
