@@ -288,6 +288,21 @@ def test_every_kind_of_run_renders(name: str, crowd: Path, tmp_path: Path, make:
     assert ("by group" in page.html[page.html.index('id="method"') :].split("</section>")[0]) == (name == "by group")
 
 
+@pytest.mark.parametrize("more", [[], ["--confidence", 0.6]])
+def test_the_rule_of_three_classes_is_that_of_the_labels(more: list[Any], tmp_path: Path, make: Make) -> None:
+    """A promise is about another rule, and the page says so."""
+    drawn = fc.simulate_crowd(
+        300, 12, class_shares=[[0.1, 0.3, 0.6], [0.6, 0.3, 0.1]], skill_ranges=[(0.4, 0.8)] * 2, random_state=1
+    )
+    votes = drawn.votes.assign(group=[drawn.sensitive_features[task] for task in drawn.votes["task"]])
+    votes.to_csv(tmp_path / "votes.csv", index=False)
+    out = make("aggregate", tmp_path / "votes.csv", "--group", "group", "--epsilon", 0.2, *more, out=tmp_path / "run")
+    html = Page(out / "report.html").html
+    assert ("The rule, also for new tasks: of all labels" in html) == (not more)
+    assert ("New tasks have a rule of their own, which the promise is about (rule.json)." in html) == bool(more)
+    assert ("in_turn" in (out / "rule.json").read_text()) == bool(more)
+
+
 @pytest.mark.parametrize("more", [[], ["--strict"], ["--decision", "randomized"]])
 def test_three_classes_and_groups_render(more: list[str], tmp_path: Path, make: Make) -> None:
     drawn = fc.simulate_crowd(

@@ -127,7 +127,7 @@ def check_labels(
     the gap is at most epsilon, and fail if the lower limit is above it. Labels of a population whose gap is above
     epsilon pass with a probability of at most 1 - confidence; labels of a population whose gap is within epsilon
     fail with at most this probability. The limits are exact, also for tiny groups and for groups of very different
-    sizes (:mod:`faircrowd.fair.promise.difference_test`).
+    sizes (:mod:`faircrowd.audit.difference_test`).
 
     Parameters
     ----------

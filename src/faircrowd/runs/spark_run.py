@@ -132,17 +132,18 @@ def fill_in_spark(
                 fair = options.fair.estimator(model, options.read).fit(table, *gold, **more)
                 model = fair.estimator_
         posterior: Any = model.posterior_
-        problem: Any = SparkProblem(posterior) if fair is None else fair.result_.problem
-        labels = problem.own_labels() if fair is None else fair.result_.solved.labels
+        result: Any = None if fair is None else fair.result_
+        problem: Any = SparkProblem(posterior) if fair is None else result.problem
+        labels = problem.own_labels() if fair is None else result.solved.labels
         summary = _summary(model, problem, labels, options)
-        certificate = None if fair is None else fair.certificate_
+        certificate: Any = None if fair is None else fair.certificate_
         with progress.waiting(f"writing {folder.path}"):
             folder.forget(*RUN_FILES)  # also those of a run in memory, which would be of other labels
             folder.write_json("summary.json", summary.to_dict())
             for file, content in model_files(model).items():
                 folder.write_bytes(file, content)
             if fair is not None:
-                folder.write_text("rule.json", fair.rule_.to_json() + "\n")
+                folder.write_text("rule.json", result.rule.to_json() + "\n")
                 folder.write_json("certificate.json", fair.certificate_.to_dict())
             write_parquet(problem.table(labels), folder.new_folder(SPARK_LABELS))
             proof = _evidence(options, here, certificate, recorded)
