@@ -237,11 +237,20 @@ def _limits(result: ConstrainedResult, certificate: ConstrainedCertificate) -> d
         for point in points
     ]
     text = str(constraints[number])
-    about = f"The best believed {certificate.objective} that labels drawn at random reach on average, for other limits"
+    about = (
+        f"The best believed {certificate.objective} that labels drawn at random reach on average under this posterior"
+    )
     chart = limit_chart(points, own, short(text, 60), certificate.objective)
     return {
         "stops": stops,
-        "charts": [PlacedChart("frontier", "limits-of-constraints", f"{about}; the dot marks the slider's.", chart)],
+        "charts": [
+            PlacedChart(
+                "frontier",
+                "limits-of-constraints",
+                about,
+                chart,
+            )
+        ],
         "start": next(n for n, point in enumerate(points) if point.limit == own),
         "text": text,
     }
