@@ -1,7 +1,7 @@
 """The rule as SQL: one CASE expression that any warehouse can run."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.errors import InputError
+from faircrowd.fair.in_turn import InTurn
 from faircrowd.fair.solution import TieWeights
 from faircrowd.votes.vocabulary import value_name
 
@@ -30,6 +31,8 @@ class SqlCell(NamedTuple):
         From tied outcomes, as codes, to their probabilities: one row, or one per own label.
     widths : tuple of float
         How near to each other scores must be to be tied, for the first try, the second, ...
+    rivals, splits : ndarray, shape (n_outcomes,), optional
+        Of a rule that tries labels in turn: what is added to the scores of labels as rivals, and how ties are split.
     """
 
     where: str
@@ -37,6 +40,8 @@ class SqlCell(NamedTuple):
     offset: NDArray[np.float64]
     ties: Mapping[tuple[int, ...], Sequence[tuple[float, ...]]]
     widths: tuple[float, ...]
+    rivals: NDArray[np.float64] | None = None
+    splits: NDArray[np.float64] | None = None
 
 
 def case_expression(
@@ -51,6 +56,8 @@ def case_expression(
     posterior: str,
     group: str,
     uniform: str | None,
+    in_turn: InTurn | None = None,
+    left_out: Collection[int] = (),
 ) -> str:
     """Return a CASE expression that gives the label; only comparisons and arithmetic are used.
 
@@ -65,6 +72,10 @@ def case_expression(
     uniform : str, optional
         Name of a column with one number in [0, 1) per task, to choose among tied classes; without it the likeliest
         is chosen.
+    in_turn : InTurn, optional
+        Of a rule that tries labels in turn.
+    left_out : collection of int
+        The codes of groups whose tasks get the label that gains the most.
     """
     check_apart("groups", groups)
     cells = [
@@ -74,6 +85,7 @@ def case_expression(
             gain_offset - prices[a],
             {members: [weights] for (of, members), weights in sorted(ties.items()) if of == a},
             (float(widths[a]),),
+            *(() if in_turn is None or a in left_out else (gain_offset - in_turn.rivals[a], in_turn.splits[a])),
         )
         for a, name in enumerate(groups)
     ]
@@ -104,7 +116,12 @@ def case_of_cells(
     own = [own_label(classes, k, posterior) for k in range(len(classes))] if own_within is not None else []
     arms = []
     for cell in cells:
-        scores = [_score(columns, cell, k) for k in range(len(outcomes))]
+        scores = [_score(columns, cell.weights[:, k], cell.offset[k]) for k in range(len(outcomes))]
+        if cell.rivals is not None and cell.splits is not None:
+            rivals = [_score(columns, cell.weights[:, k], cell.rivals[k]) for k in range(len(outcomes))]
+            inner = _tried_in_turn(classes, scores, rivals, cell.splits.tolist(), cell.widths[0], uniform)
+            arms.append(f"WHEN {cell.where} THEN CASE {' '.join(inner)} END")
+            continue
         inner = []
         for width in cell.widths:
             for members, by_own in cell.ties.items():
@@ -129,13 +146,13 @@ def _column(posterior: str, name: object) -> str:
     return f"CAST({identifier(posterior.format(value_name(name)))} AS DOUBLE)"
 
 
-def _score(columns: Sequence[str], cell: SqlCell, k: int) -> str:
+def _score(columns: Sequence[str], weights: NDArray[np.float64], offset: float) -> str:
     parts = [
         column if weight == 1 else f"{weight!r} * {column}"
-        for column, weight in zip(columns, cell.weights[:, k].tolist(), strict=True)
+        for column, weight in zip(columns, weights.tolist(), strict=True)
         if weight
     ]
-    return f"({' + '.join(parts) or '0.0'} + ({float(cell.offset[k])!r}))"
+    return f"({' + '.join(parts) or '0.0'} + ({float(offset)!r}))"
 
 
 def _beats(scores: Sequence[str], k: int, within: float) -> str:
@@ -152,6 +169,27 @@ def _are_tied(scores: Sequence[str], members: tuple[int, ...], width: float) -> 
             below = [f"{scores[k]} < {scores[j]} - {width!r}" for j in members]
             tests.append(below[0] if len(below) == 1 else f"({' OR '.join(below)})")
     return " AND ".join(tests)
+
+
+def _tried_in_turn(
+    classes: Sequence[Any],
+    scores: Sequence[str],
+    rivals: Sequence[str],
+    splits: Sequence[float],
+    tie: float,
+    uniform: str | None,
+) -> list[str]:
+    """Return the arms of one group of a rule that tries labels in turn, from the last to the first."""
+    inner = []
+    for k in range(len(classes) - 1, 0, -1):
+        leads = " AND ".join(f"{scores[k]} > {rivals[j]} + {tie!r}" for j in range(k))
+        inner.append(f"WHEN {leads} THEN {literal(classes[k])}")
+        is_tied = [f"{scores[k]} >= {rivals[j]} - {tie!r}" for j in range(k)]
+        if uniform is not None:
+            is_tied.append(f"{identifier(uniform)} >= {splits[k]!r}")
+        if uniform is not None or splits[k] <= 0.5:
+            inner.append(f"WHEN {' AND '.join(is_tied)} THEN {literal(classes[k])}")
+    return [*inner, f"ELSE {literal(classes[0])}"]
 
 
 def check_apart(what: str, names: Sequence[Any]) -> None:

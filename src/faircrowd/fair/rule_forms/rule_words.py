@@ -1,4 +1,4 @@
-"""A rule in words: thresholds for two classes, and what each group favours for more."""
+"""A rule in words: thresholds for two classes, what each group favours for more, and in which turn labels are tried."""
 
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ __all__ = ["added_by", "favour", "favours", "rule_in_full", "rule_in_short"]
 
 _NO_FAVOUR = 5e-5
 """What is added to a posterior is shown to four digits; less than this is nothing."""
+
+_NONE = "favours no label"
 
 
 def rule_in_short(rule: "FairRule") -> str:
@@ -40,8 +42,17 @@ def rule_in_full(rule: "FairRule") -> str:
         said = [f": {classes[1]} where its posterior is above {threshold:.4f}" for threshold in rule.thresholds]
     else:
         is_accuracy = np.array_equal(rule.gain_matrix, np.eye(len(classes))) and not rule.gain_offset.any()
-        first += f"; the label with the highest {'posterior' if is_accuracy else 'gain'} wins, after favours"
-        said = [f": {favours(classes, prices) or 'favours no label'}" for prices in rule.prices]
+        of = "posterior" if is_accuracy else "gain"
+        if rule.in_turn is None:
+            first += f"; the label with the highest {of} wins, after favours"
+            said = [f": {favours(classes, prices) or _NONE}" for prices in rule.prices]
+        else:
+            first += (
+                f"; labels are tried in turn, from {classes[-1]} to {classes[0]}, and one wins if its {of}, after "
+                "favours, is above those of the labels still to come, after their favours as rivals"
+            )
+            pairs = zip(rule.prices, rule.in_turn.rivals, strict=True)
+            said = [f": {_favours_in_turn(classes, *pair)}" for pair in pairs]
     for a in rule.left_out:
         said[a] = ", left out of the gap: the label that gains the most"
     return "\n".join([first, *(f"  group {name}{words}" for name, words in zip(groups, said, strict=True))])
@@ -58,7 +69,21 @@ def favours(classes: list[str], prices: NDArray[np.float64], of: str = "") -> st
     Only differences count, so as many labels as possible have nothing added; of several choices, the middle price. The
     text is empty if no label is favoured; ``of`` follows every amount.
     """
-    added = added_by(prices)
+    return _said(classes, added_by(prices), of)
+
+
+def _favours_in_turn(classes: list[str], prices: NDArray[np.float64], rivals: NDArray[np.float64]) -> str:
+    """Return what is added to the posteriors (or gains) of labels when they are tried, and when they are rivals.
+
+    Only differences from the first label count, which is never tried: it is what is left. The last is never a rival.
+    """
+    own, others = rivals[0] - prices, rivals[0] - rivals
+    own[0] = others[-1] = 0.0
+    return f"{_said(classes, own) or _NONE}; as rivals, {_said(classes, others) or _NONE}"
+
+
+def _said(classes: list[str], added: NDArray[np.float64], of: str = "") -> str:
+    """Return which labels are favoured and which are not, the strongest first."""
     order = np.argsort(-np.abs(added), kind="stable")
     return ", ".join(said for k in order if (said := favour(classes[k], float(added[k]), of)))
 
