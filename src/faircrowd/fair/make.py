@@ -16,7 +16,12 @@ from faircrowd.fair.constraint import make_constraint
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.listed import listed_constraints, needed_columns, plain_parity
 from faircrowd.fair.frontier import Frontier, trace_frontier
-from faircrowd.fair.general.constrained_result import ConstrainedResult, solve_constrained, warn_of_constrained
+from faircrowd.fair.general.constrained_result import (
+    ConstrainedResult,
+    refuse_with_constraints,
+    solve_constrained,
+    warn_of_constrained,
+)
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.outcome.alarms import alarm
 from faircrowd.fair.rule import FairRule, rule_of
@@ -80,6 +85,8 @@ class FairResult(Generic[Tasks, ResultRows]):
         Every epsilon at once (computed when first used).
     alarm : str
         A warning about labels that were ruined to keep the constraint; empty if they were not.
+    strict : bool
+        Whether the labels were asked to keep epsilon to the letter.
     """
 
     problem: Tasks
@@ -91,6 +98,7 @@ class FairResult(Generic[Tasks, ResultRows]):
     _trace: "Callable[[Codes | None], Frontier]"
     _tally: Tally
     _solve_again: Callable[[float], Tally] | None = None
+    strict: bool = False
 
     @cached_property
     def labels(self) -> Any:
@@ -254,7 +262,7 @@ def make_fair(  # type: ignore[misc] # the other options are spelled out here al
     constraints = listed_constraints(epsilon, constraints)
     parity = plain_parity(constraints)
     if parity is None:
-        _refuse_with_constraints(confidence, promise, positive, small_groups)
+        refuse_with_constraints(confidence, promise, positive, small_groups)
         tasks = read_posterior(
             posterior,
             None,
@@ -304,19 +312,6 @@ def make_fair(  # type: ignore[misc] # the other options are spelled out here al
     )
     warn_of_result(found)
     return found
-
-
-def _refuse_with_constraints(confidence: float | None, promise: str, positive: object, small_groups: str) -> None:
-    """Raise for options that go with epsilon alone."""
-    given = {
-        "confidence": confidence is not None,
-        "promise": promise != "required",
-        "positive": positive is not None,
-        "small_groups": small_groups != "leave-out",
-    }
-    for name, is_given in given.items():
-        if is_given:
-            raise OptionError(f"{name} goes with epsilon alone, not with constraints; leave it out.", parameter=name)
 
 
 def _warn_of_truth(constraints: Sequence[Constraint]) -> None:
@@ -445,7 +440,18 @@ def solve_problem(
         isinstance(problem, Problem) and not strict and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
     )
     new = promised_rule or rule
-    return FairResult(problem, solved, new, rule, certificate, found, frontier, tally, again if is_quick else None)
+    return FairResult(
+        problem,
+        solved,
+        new,
+        rule,
+        certificate,
+        found,
+        frontier,
+        tally,
+        again if is_quick else None,
+        strict and decision == "deterministic",
+    )
 
 
 def _warn_of_tiny_groups(problem: "Problem") -> None:
@@ -511,4 +517,7 @@ def _promise(
     from faircrowd.fair.promise.find import find_promise
 
     found, rule = find_promise(problem, gain, epsilon, confidence, random_state, constraint=constraint, promise=promise)
-    return found if rule is None else replace(found, rule=rule_in_short(rule)), rule
+    if rule is None:
+        return found, None
+    _, believed = problem.expected_tally(rule.chances(problem), gain).accuracies
+    return replace(found, rule=rule_in_short(rule), believed_accuracy=believed), rule

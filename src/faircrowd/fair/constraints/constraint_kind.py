@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from faircrowd._checks import check_number, few, suggestion
 from faircrowd.errors import OptionError
+from faircrowd.fair.constraints.constraint_tokens import label_text, name_text, number_text
 from faircrowd.fair.constraints.quantities import Comparison, GroupedTasks
 from faircrowd.votes import Vocabulary
 
@@ -100,21 +101,41 @@ class Constraint(ABC):
 
     def __str__(self) -> str:
         """Return the constraint as ``--require`` reads it: ``ratio(race, label=hire) >= 0.8``."""
-        columns = getattr(self, "group", None)
-        inside = [] if columns is None else [" * ".join(as_columns(columns) or ())]
+        label, labels = getattr(self, "label", None), getattr(self, "labels", None)
+        inside = []
+        if self.group_columns:
+            inside.append(" * ".join(map(name_text, self.group_columns)))
+        elif self.group_columns is None and hasattr(self, "group") and not self.compares_groups:
+            inside.append("*")  # every group of all columns, which no column at all would not say
         if self.stratum_columns:
-            inside.append(f"within={' * '.join(self.stratum_columns)}")
-        if getattr(self, "label", None) is not None:
-            inside.append(f"label={self.label}")  # type: ignore[attr-defined]
-        elif getattr(self, "labels", None) is not None:
-            inside.append(f"labels={' * '.join(map(str, self.labels))}")  # type: ignore[attr-defined]
+            inside.append(f"within={' * '.join(map(name_text, self.stratum_columns))}")
+        if label is not None:
+            inside.append(f"label={label_text(label)}")
+        elif labels is not None:
+            inside.append(f"labels={' * '.join(map(label_text, labels))}")
         word = self.word or type(self).__name__
         return (f"{word}({', '.join(inside)}) {self.limit_text}" if inside else f"{word} {self.limit_text}").rstrip()
 
     @property
     def limit_text(self) -> str:
         """The limit in text: ``<= 0.05``."""
-        return f"{'>=' if self.is_floor else '<='} {self.level:g}" if self.level_name else ""
+        return f"{'>=' if self.is_floor else '<='} {number_text(self.level)}" if self.level_name else ""
+
+    @classmethod
+    def limit_fields(cls, low: float | None, high: float | None) -> dict[str, float]:
+        """Return the field that holds the limit, given as text gives it: from below, or from above.
+
+        Examples
+        --------
+        >>> from faircrowd.constraints import RateRatio
+        >>> RateRatio.limit_fields(0.8, None)
+        {'ratio': 0.8}
+        """
+        given, other = (low, high) if cls.is_floor else (high, low)
+        if given is None or other is not None:
+            right, wrong = (">=", "<=") if cls.is_floor else ("<=", ">=")
+            raise OptionError(f"{cls.word!r} takes one limit, with {right}, not with {wrong}")
+        return {cls.level_name: given}
 
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax this constraint to a limit."""

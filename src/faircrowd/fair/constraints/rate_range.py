@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from faircrowd._checks import check_number
 from faircrowd.errors import OptionError
 from faircrowd.fair.constraints.constraint_kind import Columns, Constraint, about
+from faircrowd.fair.constraints.constraint_tokens import number_text
 from faircrowd.fair.constraints.quantities import Comparison, GroupedTasks, Range
 
 __all__ = ["RateRange"]
@@ -60,8 +61,13 @@ class RateRange(Constraint):
     @property
     def limit_text(self) -> str:
         """The limits in text: ``>= 0.2 and <= 0.4``."""
-        parts = [f"{sign} {limit:g}" for sign, limit in ((">=", self.low), ("<=", self.high)) if limit is not None]
-        return " and ".join(parts)
+        ends = ((">=", self.low), ("<=", self.high))
+        return " and ".join(f"{sign} {number_text(limit)}" for sign, limit in ends if limit is not None)
+
+    @classmethod
+    def limit_fields(cls, low: float | None, high: float | None) -> dict[str, float]:
+        """Return the fields of both limits."""
+        return {name: limit for name, limit in (("low", low), ("high", high)) if limit is not None}
 
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from faircrowd._checks import check_number
+from faircrowd.errors import OptionError
 from faircrowd.fair.constraints.constraint_kind import Columns, Constraint, about, check_level
 from faircrowd.fair.constraints.quantities import Comparison, GroupedTasks, Ratio
 
@@ -37,6 +39,12 @@ class RateRatio(Constraint):
 
     def __post_init__(self) -> None:
         """Check the limit."""
+        if 1 < check_number("RateRatio.ratio", self.ratio, low=0) < 2:
+            raise OptionError(
+                "RateRatio.ratio is the smallest rate divided by the largest, so at most 1; "
+                f"got {self.ratio:g}. Did you mean {1 / self.ratio:.2g}?",
+                parameter="RateRatio.ratio",
+            )
         check_level(self, "ratio")
 
     def relaxed_words(self, level: float, n_tasks: int) -> str:

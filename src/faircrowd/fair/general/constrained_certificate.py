@@ -49,6 +49,8 @@ class KeptConstraint:
         ``about``, ``level``, ``level_before``, and ``values`` and ``values_before`` by group.
     left_out : dict
         Groups that it does not speak of, with the reason.
+    estimated : dict or None
+        The real level as estimated from known labels, with an interval, if it speaks of the truth and there are some.
     """
 
     text: str
@@ -61,6 +63,7 @@ class KeptConstraint:
     price: float
     comparisons: list[dict[str, Any]]
     left_out: dict[str, str] = field(default_factory=dict)
+    estimated: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

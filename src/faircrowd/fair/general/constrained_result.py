@@ -20,8 +20,9 @@ from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.group_columns import GroupColumns
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes.group_policy import left_out_lines
+from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["ConstrainedResult", "LevelPoint", "solve_constrained", "warn_of_constrained"]
+__all__ = ["ConstrainedResult", "LevelPoint", "refuse_with_constraints", "solve_constrained", "warn_of_constrained"]
 
 _LEVELS = 21
 _MANY_CHANGED = 0.25
@@ -73,6 +74,11 @@ class ConstrainedResult:
         if self.problem.has_review or tasks.as_array:
             return self.solved.probabilities
         return tasks.frame(self.solved.probabilities)
+
+    @property
+    def label_codes(self) -> Codes:
+        """The label of each task as a code; a task that is sent to a person has its own label."""
+        return np.where(self.reviewed, self.problem.tasks.own, self.solved.outcomes).astype(np.int32)
 
     @property
     def reviewed(self) -> NDArray[np.bool_]:
@@ -186,6 +192,19 @@ def _check_repeats(constraints: Sequence[Constraint]) -> None:
             other = seen.setdefault(repr(same), constraint)
         if other is not constraint:
             raise OptionError(f"{other} and {constraint} are about the same; keep one.", parameter="constraints")
+
+
+def refuse_with_constraints(confidence: float | None, promise: str, positive: object, small_groups: str) -> None:
+    """Raise for options that go with epsilon alone."""
+    given = {
+        "confidence": confidence is not None,
+        "promise": promise != "required",
+        "positive": positive is not None,
+        "small_groups": small_groups != "leave-out",
+    }
+    for name, is_given in given.items():
+        if is_given:
+            raise OptionError(f"{name} goes with epsilon alone, not with constraints; leave it out.", parameter=name)
 
 
 def warn_of_constrained(result: ConstrainedResult) -> None:

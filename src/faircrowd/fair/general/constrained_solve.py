@@ -235,6 +235,7 @@ def pose(
 
 
 def _comparisons(constraint: Constraint, tasks: GroupedTasks) -> tuple[Comparison, ...]:
+    """Return what a constraint compares; raise if there is nothing."""
     if constraint.compares_groups and not any(members.size > 1 for _, members in tasks.strata):
         where = f" within {', '.join(constraint.stratum_columns)}" if constraint.stratum_columns else ""
         raise OptionError(
@@ -242,7 +243,10 @@ def _comparisons(constraint: Constraint, tasks: GroupedTasks) -> tuple[Compariso
         )
     if constraint.compares_groups:
         tasks = replace(tasks, strata=tuple(part for part in tasks.strata if part[1].size > 1))
-    return tuple(constraint.comparisons(tasks))
+    found = tuple(constraint.comparisons(tasks))
+    if not found:
+        raise OptionError(f"{constraint} compares nothing: no two groups have tasks that it speaks of.")
+    return found
 
 
 def solve_constraints(

@@ -1,7 +1,7 @@
 """Several sensitive columns, each with its own groups: what constraints over different columns compare."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from faircrowd._checks import few, suggestion
 from faircrowd._types import ByTask, TableLike
 from faircrowd.errors import MissingColumnError
 from faircrowd.votes.alignment import check_index
-from faircrowd.votes.facts import Table, from_table
+from faircrowd.votes.facts import Table, from_table, table_columns
 from faircrowd.votes.frames import ALIASES, is_frame, names_of
 from faircrowd.votes.groups import Grouped, align_groups, groups_of
 from faircrowd.votes.vocabulary import Vocabulary
 
-__all__ = ["GroupColumns", "read_group_columns"]
+__all__ = ["GroupColumns", "is_read", "read_group_columns"]
 
 GroupColumns = Mapping[str, Grouped]
 """By the name of each column: the group of each task, the groups, and those that no constraint speaks of."""
@@ -25,7 +25,7 @@ def read_group_columns(
     sensitive_features: ByTask,
     names: Sequence[str] = (),
     *,
-    votes: tuple[Table, str] | None = None,
+    votes: tuple[Table, str | None] | None = None,
     table: TableLike | None = None,
     delimiter: str | None = None,
     on_missing_group: str = "error",
@@ -71,20 +71,29 @@ def read_group_columns(
             )
             for name in wanted
         }
-    if (source := table if table is not None else votes[0] if votes else None) is not None:
+    if table is not None or votes is not None:
         listed = [sensitive_features] if isinstance(sensitive_features, str) else sensitive_features
         if isinstance(listed, Sequence) and all(isinstance(name, str) for name in listed):
-            key = None if table is not None or votes is None else votes[1]
-            return {
-                name: align_groups(
-                    tasks, *from_table(source, key, [name], "the tasks table", delimiter), on_missing_group
-                )
-                for name in dict.fromkeys([*listed, *names])
-            }
+            found = {}
+            for name in dict.fromkeys([*listed, *names]):
+                wanted = [name]
+                in_tasks = table is not None and name in table_columns(table, delimiter)
+                place, key = (table, None) if in_tasks or votes is None else votes
+                where = "the tasks table" if in_tasks else "the votes"
+                assert place is not None  # noqa: S101 - one of the two is given
+                found[name] = align_groups(tasks, *from_table(place, key, wanted, where, delimiter), on_missing_group)
+            return found
     name = getattr(sensitive_features, "name", None)
     own = names[0] if name is None and len(names) == 1 else "group" if name is None else str(name)
     _found(names, [own])
     return {own: groups_of(tasks, sensitive_features, on_missing_group=on_missing_group)}
+
+
+def is_read(sensitive_features: object) -> TypeGuard[GroupColumns]:
+    """Return whether sensitive features are columns that ``read_group_columns`` returned."""
+    if not isinstance(sensitive_features, Mapping):
+        return False
+    return all(isinstance(column, Grouped) for column in sensitive_features.values())
 
 
 def _found(names: Sequence[str], known: Sequence[str]) -> Sequence[str]:
