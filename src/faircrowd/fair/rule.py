@@ -13,6 +13,7 @@ from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
 from faircrowd.fair.constraint import prices_of
 from faircrowd.fair.in_turn import InTurn, tie_weights
+from faircrowd.fair.rule_json import EDITED, PARITY, is_tie, read_rule_json
 from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.sql import case_expression
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
@@ -28,7 +29,6 @@ from faircrowd.fair.tasks.tie_precision import (
 )
 from faircrowd.fair.tolerances import SUM_TO_ONE, tie_widths
 from faircrowd.storage.json_values import from_plain, to_plain
-from faircrowd.storage.untrusted import parse_json
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes, shown
 
@@ -294,7 +294,7 @@ class FairRule:
         return json.dumps(
             {
                 "schema": _SCHEMA_OF_PRICES if self.in_turn is None else _SCHEMA,
-                "kind": "faircrowd.FairRule",
+                "kind": PARITY,
                 "classes": to_plain(self.classes),
                 "groups": to_plain(self.groups),
                 "epsilon": self.epsilon,
@@ -369,46 +369,31 @@ class FairRule:
     @classmethod
     def from_json(cls, text: str) -> "FairRule":
         """Read a rule that ``to_json`` wrote."""
-        if not isinstance(text, str):
-            raise InputError(f"A rule is read from JSON text, not from a {type(text).__name__}.")
-        read = parse_json(text, "This is not a rule of faircrowd")
-        if not isinstance(read, dict) or read.get("kind") != "faircrowd.FairRule":
-            raise InputError("This is not a rule of faircrowd: its kind is not 'faircrowd.FairRule'.")
-        try:
-            if read.get("schema", 0) > _SCHEMA:
-                raise InputError(f"This rule has schema {read['schema']}, newer than {_SCHEMA}; update faircrowd.")
-            if ("in_turn" in read) != (read.get("schema", 0) == _SCHEMA):
-                raise InputError(
-                    f"This is not a rule of faircrowd: in_turn belongs to schema {_SCHEMA}, and to no other."
-                )
-            if lacking := sorted(_KEYS - read.keys()):
-                raise InputError(f"This is not a rule of faircrowd: {few(lacking)} is missing.")
-            if strange := sorted(read.keys() - _KEYS - _PRECISION - _FURTHER_KEYS):
-                raise InputError(f"This is not a rule of faircrowd: it has {few(strange)}, which no rule has.")
-            rule = cls(
-                classes=tuple(from_plain(read["classes"])),
-                groups=tuple(from_plain(read["groups"])),
-                prices=np.asarray(read["prices"], dtype=np.float64),
-                gain_matrix=np.asarray(read["gain_matrix"], dtype=np.float64),
-                gain_offset=np.asarray(read["gain_offset"], dtype=np.float64),
-                shares=np.asarray(read["shares"], dtype=np.float64),
-                epsilon=float(read["epsilon"]),
-                random_state=int(read["random_state"]),
-                ties={(int(t["group"]), tuple(t["classes"])): tuple(t["weights"]) for t in read["ties"]},
-                precision=TiePrecision(*(np.asarray(read[name], dtype=np.float64) for name in TiePrecision._fields))
-                if _PRECISION & read.keys()
-                else None,
-                left_out=tuple(read.get("left_out", ())),
-                merged=tuple(from_plain(read.get("merged", ()))),
-                in_turn=_in_turn_of(read["in_turn"]) if "in_turn" in read else None,
-            )
-        except InputError:
-            raise
-        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise InputError(f"This is not a rule of faircrowd ({type(error).__name__}: {reason}).") from None
+        rule = read_rule_json(text, PARITY, _SCHEMA, _KEYS, _PRECISION | _FURTHER_KEYS, cls._of_json)
         rule._check()
         return rule
+
+    @classmethod
+    def _of_json(cls, read: dict[str, Any]) -> "FairRule":
+        if ("in_turn" in read) != (read.get("schema", 0) == _SCHEMA):
+            raise InputError(f"This is not a rule of faircrowd: in_turn belongs to schema {_SCHEMA}, and to no other.")
+        return cls(
+            classes=tuple(from_plain(read["classes"])),
+            groups=tuple(from_plain(read["groups"])),
+            prices=np.asarray(read["prices"], dtype=np.float64),
+            gain_matrix=np.asarray(read["gain_matrix"], dtype=np.float64),
+            gain_offset=np.asarray(read["gain_offset"], dtype=np.float64),
+            shares=np.asarray(read["shares"], dtype=np.float64),
+            epsilon=float(read["epsilon"]),
+            random_state=int(read["random_state"]),
+            ties={(int(t["group"]), tuple(t["classes"])): tuple(t["weights"]) for t in read["ties"]},
+            precision=TiePrecision(*(np.asarray(read[name], dtype=np.float64) for name in TiePrecision._fields))
+            if _PRECISION & read.keys()
+            else None,
+            left_out=tuple(read.get("left_out", ())),
+            merged=tuple(from_plain(read.get("merged", ()))),
+            in_turn=_in_turn_of(read["in_turn"]) if "in_turn" in read else None,
+        )
 
     def _check(self) -> None:
         n_groups, n_classes = len(self.groups), len(self.classes)
@@ -431,9 +416,9 @@ class FairRule:
             fits = fits and bool((abs(self.in_turn.rivals) <= LARGEST).all())
             fits = fits and bool(((self.in_turn.splits >= 0) & (self.in_turn.splits <= 1)).all())
         for (group, members), weights in self.ties.items():
-            fits &= 0 <= group < n_groups and _is_tie(members, weights, n_classes)
+            fits &= 0 <= group < n_groups and is_tie(members, weights, n_classes)
         if not fits:
-            raise InputError("This rule's numbers do not fit its classes and groups; it was edited or cut off.")
+            raise InputError("This rule's numbers do not fit its classes and groups; " + EDITED)
 
     def __str__(self) -> str:
         from faircrowd.fair.rule_words import rule_in_full
@@ -446,17 +431,6 @@ def _in_turn_of(tables: object) -> InTurn:
     if not isinstance(tables, dict) or tables.keys() != set(InTurn._fields):
         raise ValueError(f"in_turn does not consist of {few(InTurn._fields)}")
     return InTurn(*(np.asarray(tables[name], dtype=np.float64) for name in InTurn._fields))
-
-
-def _is_tie(members: tuple[Any, ...], weights: tuple[Any, ...], n_classes: int) -> bool:
-    """Return whether these are some of the classes in order, and their probabilities."""
-    return (
-        len(members) == len(weights)
-        and all(type(member) is int and 0 <= member < n_classes for member in members)
-        and list(members) == sorted(set(members))
-        and all(type(weight) in (float, int) and 0 <= weight <= 1 for weight in weights)
-        and abs(sum(weights) - 1) <= SUM_TO_ONE
-    )
 
 
 def _probabilities(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> NDArray[np.float64]:
