@@ -22,6 +22,7 @@ OPTIONS = frozenset(
             "label",
             "delimiter",
             "labels",
+            "rule",
         ),
         *("on_missing_group", "min_group", "small_groups", "these_tasks", "partial"),
         *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
@@ -62,7 +63,7 @@ _ALIASES = {"sensitive_features": "group", "true_labels": "gold"}
 
 _PLACEHOLDERS = {
     **dict.fromkeys(("group", "truth", "gold", "calibrate", "control"), "COLUMN"),
-    **dict.fromkeys(("tasks", "votes", "labels"), "FILE"),
+    **dict.fromkeys(("tasks", "votes", "labels", "rule"), "FILE"),
     **dict.fromkeys(("task", "worker", "label"), "NAME"),
 }
 
