@@ -14,9 +14,16 @@ among them (Bonferroni).
 100 tasks and true gaps up to .3, an end that should fail with probability .05 fails with .04 on average and .08 at
 worst; where one group is tiny, it is worse. The limits of a verdict (:func:`gap_limits`) come from an exact test
 instead, :mod:`faircrowd.fair.promise.difference_test`.
+
+**Many groups.** Not all pairs are looked at. With rate :math:`p_a`, and :math:`u_a` the upper end of its own interval,
+the upper end of :math:`p_a - p_b` is :math:`p_a - p_b + \sqrt{(u_a - p_a)^2 + (p_b - l_b)^2}`, which rises if
+:math:`p_a` and :math:`u_a` both rise, as :math:`\sqrt{s^2 + t^2}` rises by no more than s. So a group need not come
+first if two others have as high a rate and as high an end: one of these is not the second group. Likewise for the
+second group, and for the lower end.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +44,8 @@ __all__ = [
     "newcombe",
     "wilson",
 ]
+
+_MAX_PAIRS_AT_ONCE = 1 << 18
 
 Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -216,13 +225,47 @@ def _interval(
     table: NDArray[np.float64], confidence: float, upper_tail: float, lower_tail: float, method: str
 ) -> GapInterval:
     n = table.sum(axis=1)
-    a, b = np.triu_indices(n.size, 1)
     low = high = 0.0
     for x in _columns(table):
-        below, above = _newcombe(x[a], n[a], x[b], n[b], _z(upper_tail))
-        high = max(high, float(np.maximum(above, -below).max()))
-        below, above = _newcombe(x[a], n[a], x[b], n[b], _z(lower_tail))
-        low = max(low, float(np.maximum(below, -above).max()))
+        for first, second in _pairs(*_extreme_groups(x, n, _z(upper_tail), above=True)):
+            high = max(high, float(_newcombe(x[first], n[first], x[second], n[second], _z(upper_tail))[1].max()))
+        for first, second in _pairs(*_extreme_groups(x, n, _z(lower_tail), above=False)):
+            low = max(low, float(_newcombe(x[first], n[first], x[second], n[second], _z(lower_tail))[0].max()))
     gap = gap_of(table / n[:, None])
     # The gap lies in the interval except for the rounding of the ends.
     return GapInterval(min(low, gap), min(max(high, gap), 1.0), gap, float(confidence), method)
+
+
+def _extreme_groups(
+    x: NDArray[np.float64], n: NDArray[np.float64], z: float, *, above: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the groups that may come first, and second, in the difference with the highest upper (or lower) end."""
+    rate = x / n
+    low, high = _wilson(x, n, z)
+    return _undominated(rate, high if above else low), _undominated(-rate, -(low if above else high))
+
+
+def _undominated(rate: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return all places but those for which two others have as high a rate and as high an end.
+
+    These are among the places that no other beats, and those that no other beats once the former are taken away.
+    """
+    left = np.lexsort((-end, -rate))
+    found = []
+    for _ in range(2):
+        before = np.maximum.accumulate(np.append(-np.inf, end[left]))[:-1]
+        is_best = end[left] > before
+        found.append(left[is_best])
+        left = left[~is_best]
+    return np.concatenate(found)
+
+
+def _pairs(
+    first: NDArray[np.int64], second: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield all pairs of different groups, some at a time."""
+    step = max(_MAX_PAIRS_AT_ONCE // second.size, 1)
+    for start in range(0, first.size, step):
+        a, b = np.repeat(first[start : start + step], second.size), np.tile(second, min(step, first.size - start))
+        if (a != b).any():
+            yield a[a != b], b[a != b]
