@@ -26,6 +26,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
@@ -41,6 +42,7 @@ __all__ = [
     "check_counts",
     "gap_interval",
     "gap_limits",
+    "in_front",
     "newcombe",
     "wilson",
 ]
@@ -169,6 +171,24 @@ def approximate_gap_limits(counts: ArrayLike, confidence: float = 0.95) -> GapIn
     return _interval(table, confidence, error, error / (2 * _differences(table)), "Newcombe, each end on its own")
 
 
+@numba.njit(cache=True, nogil=True)
+def in_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the places that are behind at most one other: not lower in either number (of equals, the later is behind).
+
+    One other is not enough to be left out, as the two groups of a pair differ.
+    """
+    order = np.argsort(-second, kind="mergesort")
+    order = order[np.argsort(-first[order], kind="mergesort")]
+    kept = np.empty(order.size, np.int64)
+    n, best, runner_up = 0, -np.inf, -np.inf
+    for i in order:
+        if second[i] > runner_up:
+            kept[n] = i
+            n += 1
+            best, runner_up = max(best, second[i]), max(runner_up, min(best, second[i]))
+    return kept[:n]
+
+
 def check_counts(counts: ArrayLike) -> NDArray[np.float64]:
     """Return a table of counts with one row per group, or raise."""
     try:
@@ -242,22 +262,7 @@ def _extreme_groups(
     """Return the groups that may come first, and second, in the difference with the highest upper (or lower) end."""
     rate = x / n
     low, high = _wilson(x, n, z)
-    return _undominated(rate, high if above else low), _undominated(-rate, -(low if above else high))
-
-
-def _undominated(rate: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return all places but those for which two others have as high a rate and as high an end.
-
-    These are among the places that no other beats, and those that no other beats once the former are taken away.
-    """
-    left = np.lexsort((-end, -rate))
-    found = []
-    for _ in range(2):
-        before = np.maximum.accumulate(np.append(-np.inf, end[left]))[:-1]
-        is_best = end[left] > before
-        found.append(left[is_best])
-        left = left[~is_best]
-    return np.concatenate(found)
+    return in_front(rate, high if above else low), in_front(-rate, -(low if above else high))
 
 
 def _pairs(
