@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from faircrowd._checks import check_confidence
+from faircrowd._steps import count_steps
 from faircrowd.errors import InputError
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.promise.difference_test import ordered_differences, p_value_below, upper_limit
@@ -155,7 +156,7 @@ def gap_limits(counts: ArrayLike, confidence: float = 0.95) -> GapInterval:
     error = 1 - check_confidence("confidence", confidence)
     lower_error = error / (2 * _differences(table))
     high = low = 0.0
-    for x, m, y, n in ordered_differences(table.astype(np.int64)):
+    for x, m, y, n in count_steps(ordered_differences(table.astype(np.int64)), "difference"):
         if p_value_below(x, m, y, n, high) > error:
             high = max(high, upper_limit(x, m, y, n, error))
         if x * n > y * m and p_value_below(y, n, x, m, -low) <= lower_error:

@@ -80,6 +80,7 @@ def check_file(options: CheckOptions, progress: Progress = QUIET) -> tuple[Verdi
     check_confidence("confidence", options.confidence)
     with progress.waiting(f"reading {options.labels}"):
         labels, groups, notes, unlabelled = _read(options)
+    with progress.waiting("finding the limits of the gap"):
         verdict = check_labels(
             labels,
             groups,

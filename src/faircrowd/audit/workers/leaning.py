@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._steps import count_steps
 from faircrowd.audit.intervals import in_front, newcombe, wilson
 from faircrowd.audit.workers.shrinkage import shrunken_gaps
 from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_tests
@@ -215,7 +216,7 @@ def _tests(counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.f
     p_value, least, made = np.ones(n_workers), np.ones(n_workers), np.zeros(n_workers)
     for s, k in _cells(counts):
         all_hits, all_votes = counts[:, s, :, k].sum(axis=1), votes[:, s].sum(axis=1)
-        for a in range(1 if n_groups == 2 else 0, n_groups):
+        for a in count_steps(range(1 if n_groups == 2 else 0, n_groups), "tests of group"):
             hits, total = counts[:, s, a, k], votes[:, s, a]
             test = fisher_tests(hits, total, all_hits - hits, all_votes - total)
             p_value, least = np.minimum(p_value, test.p_value), np.minimum(least, test.least)
