@@ -60,6 +60,11 @@ class Leaning:
     more: Codes
     less: Codes
 
+    def among(self, groups: Codes) -> "Leaning":
+        """Return the same with the codes that the groups, compared alone, have among all."""
+        more, less = (np.where(code >= 0, groups[code], -1).astype(np.int32) for code in (self.more, self.less))
+        return replace(self, more=more, less=less)
+
 
 def judge(counts: NDArray[np.int64], confidence: float, *, shrink: bool = True) -> Leaning:
     """Compare the groups, with intervals and tests.
