@@ -43,7 +43,12 @@ EARLY = (
 
 # Files that share what takes long to make: a session of Spark, runs of every command. One process runs them all.
 TOGETHER = (
-    ("engines/spark/test_engine.py", "engines/spark/test_fair_in_spark.py", "aggregate/test_spark_models.py"),
+    (
+        "engines/spark/test_engine.py",
+        "engines/spark/test_fair_in_spark.py",
+        "aggregate/test_spark_models.py",
+        "runs/test_spark_run.py",
+    ),
     ("faults/test_killed.py", "faults/test_full_disk.py", "faults/test_interrupted.py"),
 )
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from faircrowd import aggregate as aggregate
     from faircrowd import audit as audit
     from faircrowd import baselines as baselines
+    from faircrowd import constraints as constraints
     from faircrowd import datasets as datasets
     from faircrowd import engines as engines
     from faircrowd import errors as errors
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("aggregate", "audit", "baselines", "datasets", "engines", "errors", "fair", "votes")
+_SUBPACKAGES = ("aggregate", "audit", "baselines", "constraints", "datasets", "engines", "errors", "fair", "votes")
 
 _HOME = {
     "AccuracyEstimate": "aggregate",

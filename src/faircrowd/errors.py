@@ -8,6 +8,7 @@
     │   └── FileError                        a file cannot be read or written
     ├── OptionError (ValueError)         an argument outside its range
     ├── NotFittedError (ValueError, AttributeError)
+    ├── InfeasibleError (ValueError)     no labels keep all constraints
     └── SolverError (RuntimeError)       a solver found no labels
 
     FaircrowdWarning (UserWarning)
@@ -29,6 +30,7 @@ __all__ = [
     "FaircrowdError",
     "FaircrowdWarning",
     "FileError",
+    "InfeasibleError",
     "InputError",
     "LeftoverWarning",
     "MissingColumnError",
@@ -79,6 +81,10 @@ class OptionError(FaircrowdError, ValueError):
 
 class NotFittedError(FaircrowdError, ValueError, AttributeError):
     """A result was requested from a model before ``fit``."""
+
+
+class InfeasibleError(FaircrowdError, ValueError):
+    """No labels keep all constraints; the message says which of them clash, and what would do."""
 
 
 class SolverError(FaircrowdError, RuntimeError):

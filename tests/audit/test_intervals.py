@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from faircrowd.audit import intervals
+from faircrowd.audit.difference_test import upper_limit
 from faircrowd.audit.intervals import (
     GapInterval,
     _newcombe,
@@ -23,7 +24,6 @@ from faircrowd.audit.intervals import (
     wilson,
 )
 from faircrowd.errors import InputError, OptionError
-from faircrowd.fair.promise.difference_test import upper_limit
 
 CONFIDENCE = st.sampled_from([0.8, 0.9, 0.95, 0.999])
 COUNTS = st.integers(2, 4).flatmap(

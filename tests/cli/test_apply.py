@@ -223,4 +223,5 @@ def test_frontier_with_truth(crowd: Path, tmp_path: Path, faircrowd: Run) -> Non
     code, said, _ = faircrowd(*given, "--method", "bayes", "--out", tmp_path / "g")
     assert code == 0
     assert "bayes learned from the truth" in said
+    assert "learned from the truth" not in faircrowd(*given[:-2], "--out", tmp_path / "h")[1]  # there is none
     assert "real_accuracy" not in pd.read_csv(tmp_path / "g" / "frontier.csv")

@@ -259,10 +259,10 @@ def test_a_rule_of_one_group_is_read_and_of_one_class_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (edited({"schema": 3}), r"^This rule has schema 3, newer than 2; update faircrowd\.$"),
+        (edited({"schema": 4}), r"^This rule has schema 4, newer than 3; update faircrowd\.$"),
         (edited({"kind": "other"}), r"^This is not a rule of faircrowd: its kind is not 'faircrowd.FairRule'\.$"),
         ("[]", r"^This is not a rule of faircrowd: its kind is not 'faircrowd.FairRule'\.$"),
-        ('{"kind": "faircrowd.FairRule", "schema": 3}', r"^This rule has schema 3, newer than 2"),
+        ('{"kind": "faircrowd.FairRule", "schema": 4}', r"^This rule has schema 4, newer than 3"),
         ('{"kind": "faircrowd.FairRule", "schema": 1}', r"^This is not a rule of faircrowd: 'classes', "),
         (edited({"shares": [5.0, 5.0]}), r"^This rule's numbers do not fit"),
         (

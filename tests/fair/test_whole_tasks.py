@@ -356,3 +356,22 @@ def test_the_solver_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
                 warnings.simplefilter("ignore", DataWarning)
                 make_fair(posterior, group, epsilon=epsilon, strict=True)
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.filterwarnings("ignore::faircrowd.errors.DataWarning")
+@pytest.mark.parametrize("seed", range(8))
+def test_a_larger_epsilon_of_a_few_tasks_gives_no_worse_labels(seed: int) -> None:
+    """Groups of one size: the labels are as good as those of strict, and so never worse than at a smaller epsilon."""
+    rng = np.random.default_rng(seed)
+    n, n_classes = int(rng.integers(12, 40)), int(rng.integers(3, 6))
+    group = np.repeat([0, 1], n)
+    posterior = rng.dirichlet(np.full(n_classes, 0.15), 2 * n)
+    turned = np.roll(np.sort(posterior[group == 1], axis=1), 1, axis=1)
+    posterior[group == 1] = 0.3 * turned + 0.7 * posterior[group == 1]
+    values = []
+    for tasks in (0, 0.5, 1.2, 1.8, 2.4):
+        found = make_fair(posterior, group, epsilon=tasks / n).certificate
+        best = make_fair(posterior, group, epsilon=tasks / n, strict=True).certificate
+        assert found.value >= best.value - 1e-9
+        values.append(found.value)
+    assert np.all(np.diff(values) >= -1e-9)

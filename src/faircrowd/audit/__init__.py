@@ -5,6 +5,7 @@ Public functions are imported here. Where to find them:
 - ``metrics/``: gaps and rates by group, fairlearn's metrics for any number of classes;
 - ``strata``: the gap among similar tasks;
 - ``intervals``, ``bootstrap``: how far the gap of the population may be from that of the labels;
+- ``difference_test``: an exact test of the difference of two rates, from counts alone;
 - ``gate``: pass, fail or not enough evidence, for pipelines;
 - ``workers/``: how each worker treats groups, with tests, and their influence on the crowd;
 - ``majority/``: how the votes of workers add up in a majority, and what ties leave open;

@@ -13,7 +13,7 @@ among them (Bonferroni).
 **How accurate they are.** Newcombe's interval is an approximation. By enumeration of all samples, for groups of 10 to
 100 tasks and true gaps up to .3, an end that should fail with probability .05 fails with .04 on average and .08 at
 worst; where one group is tiny, it is worse. The limits of a verdict (:func:`gap_limits`) come from an exact test
-instead, :mod:`faircrowd.fair.promise.difference_test`.
+instead, :mod:`faircrowd.audit.difference_test`.
 
 **Many groups.** Not all pairs are looked at. With rate :math:`p_a`, and :math:`u_a` the upper end of its own interval,
 the upper end of :math:`p_a - p_b` is :math:`p_a - p_b + \sqrt{(u_a - p_a)^2 + (p_b - l_b)^2}`, which rises if
@@ -33,9 +33,9 @@ from scipy.special import ndtri
 
 from faircrowd._checks import check_confidence
 from faircrowd._steps import count_steps
+from faircrowd.audit.difference_test import ordered_differences, p_value_below, upper_limit
 from faircrowd.errors import InputError
 from faircrowd.fair.gap import gap_of
-from faircrowd.fair.promise.difference_test import ordered_differences, p_value_below, upper_limit
 
 __all__ = [
     "GapInterval",

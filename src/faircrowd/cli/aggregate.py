@@ -47,6 +47,8 @@ def aggregate(
         float | None,
         typer.Option(parser=arg.number, metavar="NUMBER", help="Make the labels fair: the largest gap between groups."),
     ] = None,
+    require: arg.Require = None,
+    believed: arg.Believed = False,
     objective: arg.Objective = "accuracy",
     decision: Annotated[str, typer.Option(help="How fair labels are chosen: deterministic, randomized.")] = (
         "deterministic"
@@ -79,9 +81,10 @@ def aggregate(
     resume: arg.Resume = False,
     as_json: arg.AsJson = False,
 ) -> None:
-    """Merge the votes in a file into one label per task; with --epsilon, into fair labels.
+    """Merge the votes in a file into one label per task; with --epsilon or --require, into fair labels.
 
-    Exit code 4 means that labels were written, but miss epsilon or the promise of --confidence.
+    Exit code 4 means that labels were written, but miss epsilon or the promise of --confidence; or that no labels can
+    keep all that --require asks for, and nothing was written.
     """
     from faircrowd.runs.write import CHECKPOINT, RUN_FILES, SPARK_LABELS, check_out
 
@@ -93,7 +96,7 @@ def aggregate(
         "promise": promise != "required",
         "positive": positive is not None,
     }
-    if epsilon is None and (asked := [name for name, is_given in for_epsilon.items() if is_given]):
+    if epsilon is None and not require and (asked := [name for name, is_given in for_epsilon.items() if is_given]):
         raise OptionError(
             f"{' and '.join(asked)} {'goes' if len(asked) == 1 else 'go'} with epsilon; give it, or leave "
             f"{'it' if len(asked) == 1 else 'them'} out.",
@@ -119,8 +122,23 @@ def aggregate(
         small_groups=small_groups,
         calibrate=calibrate,
     )
-    largest_gap = 1.0 if epsilon is None else epsilon
-    fair = FairOptions(largest_gap, objective, decision, strict, random_state, confidence, positive, promise)
+    if believed and not require:
+        raise OptionError("believed goes with require; leave it out.", parameter=("believed", "require"))
+    if require and engine == "spark":
+        raise OptionError("require is not for engine='spark', where epsilon is what there is.", parameter="require")
+    largest_gap = 1.0 if epsilon is None and not require else epsilon
+    fair = FairOptions(
+        largest_gap,
+        objective,
+        decision,
+        strict,
+        random_state,
+        confidence,
+        positive,
+        promise,
+        tuple(require or ()),
+        believed,
+    )
     fair.check()
     options = RunOptions(
         read,
@@ -133,7 +151,7 @@ def aggregate(
             by_group=by_group or None,
             pooling=pooling,
         ),
-        None if epsilon is None else fair,
+        None if epsilon is None and not require else fair,
         engine=EngineOptions.given(engine, memory_limit, checkpoint=out / CHECKPOINT, resume=resume, master=master),
     )
     check_out(out, (*RUN_FILES, SPARK_LABELS), (votes, tasks))
@@ -153,11 +171,14 @@ def aggregate(
 
 def _end(console: Console, run: "Run | SparkRun", written: "Written") -> None:
     """Print what a run found, and end with the exit code of labels that miss what was asked for, if they do."""
+    from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate
     from faircrowd.fair.outcome.alarms import missed
+    from faircrowd.report.constrained_words import constraint_missed
 
     if run.certificate is None:
         console.run(run, written)
         return
-    sentence = missed(run.certificate)
+    found = run.certificate
+    sentence = constraint_missed(found) if isinstance(found, ConstrainedCertificate) else missed(found)
     console.run(run, written, missed=spoken(sentence))
     end_missed(sentence, as_json=console.as_json)

@@ -16,14 +16,14 @@ from faircrowd.cli.check import check
 from faircrowd.cli.console import plain
 from faircrowd.cli.datasets import datasets
 from faircrowd.cli.demo import demo
-from faircrowd.cli.exit_codes import ERROR
+from faircrowd.cli.exit_codes import ERROR, MISSED
 from faircrowd.cli.frontier import frontier
 from faircrowd.cli.json_output import json_only, print_json
 from faircrowd.cli.plan import plan
 from faircrowd.cli.reproduce import reproduce
 from faircrowd.cli.verify import verify
 from faircrowd.cli.wording import spoken
-from faircrowd.errors import FaircrowdError, LeftoverWarning, OptionError
+from faircrowd.errors import FaircrowdError, InfeasibleError, LeftoverWarning, OptionError
 
 __all__ = ["app", "run"]
 
@@ -86,7 +86,8 @@ def _run(arguments: list[str], *, as_json: bool) -> int:
             warnings.showwarning = _show_warning
             code = app(arguments or ["--help"], standalone_mode=False)
     except FaircrowdError as error:
-        return _failed(_sentence(spoken(str(error), error.parameters)), as_json)
+        code = MISSED if isinstance(error, InfeasibleError) else ERROR
+        return _failed(_sentence(spoken(str(error), error.parameters)), as_json, code)
     except MemoryError:
         return _failed("not enough memory for votes of this size; use a larger machine or fewer votes.", as_json)
     except OSError as error:
@@ -130,10 +131,10 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
         sys.stderr.write(f"{plain(str(message))}\n")
 
 
-def _failed(message: str, as_json: bool) -> int:
+def _failed(message: str, as_json: bool, code: int = ERROR) -> int:
     line = plain(" ".join(message.split()), limit=2000)
     if as_json:
         print_json({"error": line})
     else:
         sys.stderr.write(f"faircrowd: {line}\n")
-    return ERROR
+    return code

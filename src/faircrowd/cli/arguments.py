@@ -147,6 +147,20 @@ Tol = Annotated[
     ),
 ]
 Objective = Annotated[str, typer.Option(help="What fair labels maximise: accuracy, f1.")]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Something that the labels must keep, such as 'parity(gender) <= 0.05', 'ratio(race, label=hire) >= 0.8', "
+        "'opportunity(race, label=1) <= 0.05' or 'changed <= 0.1'; several may be given.",
+    ),
+]
+Believed = Annotated[
+    bool,
+    typer.Option(
+        "--believed", help="Keep what --require says about the truth as the aggregator believes, without --calibrate."
+    ),
+]
 Positive = Annotated[
     str | None, typer.Option(help="The class whose F1 is maximised, with --objective f1; by default the second.")
 ]

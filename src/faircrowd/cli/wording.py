@@ -22,6 +22,7 @@ OPTIONS = frozenset(
             "label",
             "delimiter",
             "labels",
+            "rule",
         ),
         *("on_missing_group", "min_group", "small_groups", "these_tasks", "partial"),
         *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
@@ -62,10 +63,13 @@ _ALIASES = {"sensitive_features": "group", "true_labels": "gold"}
 
 _PLACEHOLDERS = {
     **dict.fromkeys(("group", "truth", "gold", "calibrate", "control"), "COLUMN"),
-    **dict.fromkeys(("tasks", "votes", "labels"), "FILE"),
+    **dict.fromkeys(("tasks", "votes", "labels", "rule"), "FILE"),
     **dict.fromkeys(("task", "worker", "label"), "NAME"),
 }
 
+
+_CONSTRAINT = re.compile(r"""(^Constraint\s.*|\w+\((?:[^()'"]|'[^']*'|"[^"]*")*\)\s*[<>]=)""", re.DOTALL)
+"""Constraints in text, such as ``rate(race, label=hire) >= 0.2``, and errors of reading one: arguments, no options."""
 
 _NOT_WORDS = {*_ALIASES, "tol", *(name for name in OPTIONS if "_" in name)}
 
@@ -86,7 +90,18 @@ def spoken(text: str, parameters: Sequence[str] = ()) -> str:
     'raise --memory-limit, or use --engine spark; leave --resume out'
     >>> spoken("Give several columns as a list: sensitive_features=['age', 'job title'].")
     "Give several columns one by one: --group age --group 'job title'."
+
+    A constraint in text stays as it is:
+
+    >>> spoken("rate(race, label=hire) >= 0.2 is not kept, with labels='a'")
+    'rate(race, label=hire) >= 0.2 is not kept, with --labels a'
     """
+    return "".join(
+        piece if number % 2 else _spoken(piece, parameters) for number, piece in enumerate(_CONSTRAINT.split(text))
+    )
+
+
+def _spoken(text: str, parameters: Sequence[str]) -> str:
     text = re.sub(r"as a list: sensitive_features=\[([^]]*)\]", _repeated, text)
     text = re.sub(r"\bwith ([a-z_]+)=False\b", lambda found: f"without {found[1]}=True", text)
     text = re.sub(r"(?<![\w-])([a-z_]+)=('([\w.+-]+)'|\.\.\.|[\w+-]+(\.\w+)*)", _assigned, text)

@@ -4,8 +4,11 @@ import os
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
+
+import numpy as np
 
 from faircrowd._checks import warn
 from faircrowd._params import Parameters
@@ -13,18 +16,44 @@ from faircrowd._types import ByTask, PathOrText, TableLike
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.engines import in_spark
-from faircrowd.errors import DataWarning, NotFittedError
+from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
 from faircrowd.fair.certificate import Certificate
+from faircrowd.fair.constraints.constraint_kind import Constraint
+from faircrowd.fair.constraints.listed import listed_constraints, plain_parity
 from faircrowd.fair.frontier import Frontier
-from faircrowd.fair.known_labels import GoldEstimates, estimates_of
+from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate
+from faircrowd.fair.general.constrained_result import (
+    ConstrainedResult,
+    LevelPoint,
+    refuse_with_constraints,
+    solve_constrained,
+    warn_of_constrained,
+)
+from faircrowd.fair.general.constrained_rule import ConstrainedRule
+from faircrowd.fair.general.constrained_solve import ConstrainedProblem
+from faircrowd.fair.general.real_levels import KnownLabels, with_real_levels
+from faircrowd.fair.known_labels import GoldEstimates, estimates_of, fair_labels
 from faircrowd.fair.make import FairResult, solve_problem, warn_of_result
 from faircrowd.fair.rule import FairRule
-from faircrowd.fair.tasks.from_votes import VotesLike, fit_problem, known_labels, new_problem
+from faircrowd.fair.tasks.from_votes import (
+    VotesLike,
+    fit_constrained,
+    fit_problem,
+    from_posterior,
+    known_labels,
+    new_problem,
+)
+from faircrowd.fair.tasks.group_columns import GroupColumns, is_read
+from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes import VoteTable
 from faircrowd.votes.frames import is_frame, names_of
 from faircrowd.votes.group_policy import MIN_GROUP
+from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["FairCrowd", "FitInputs"]
+
+_EPSILON = 0.05
+"""The gap that is allowed if nothing is said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +106,14 @@ class FairCrowd(Parameters):
     small_groups : {"leave-out", "merge", "error"}
         What to do with small groups, as in :func:`faircrowd.make_fair`. For tasks without a group, see ``read_options``
         of ``fit``.
+    constraints : sequence of Constraint, optional
+        What the labels must keep instead of ``epsilon``: constraints of :mod:`faircrowd.constraints`, over any columns
+        of ``sensitive_features``. ``result_`` is then a ``ConstrainedResult``, unless demographic parity between the
+        groups of all columns is all that is asked for.
+    believed : bool
+        Constraints that speak of the truth (equal opportunity, equalized odds, accuracy parity) are kept only as far as
+        the posterior is right, so they need an estimator that is calibrated on known labels
+        (:class:`faircrowd.CalibratedCrowd`), or your consent: with True they are kept as the aggregator believes.
 
     Attributes
     ----------
@@ -117,7 +154,7 @@ class FairCrowd(Parameters):
     """
 
     estimator: Any = None
-    epsilon: float = 0.05
+    epsilon: float = _EPSILON
     objective: Any = "accuracy"
     decision: str = "deterministic"
     random_state: int = 0
@@ -127,8 +164,12 @@ class FairCrowd(Parameters):
     positive: Any = None
     min_group: int = MIN_GROUP
     small_groups: str = "leave-out"
+    constraints: Any = None
+    believed: bool = False
 
     _result: FairResult | None = field(default=None, init=False, repr=False)
+    _constrained: ConstrainedResult | None = field(default=None, init=False, repr=False)
+    _certificate: ConstrainedCertificate | None = field(default=None, init=False, repr=False)
     _inputs: FitInputs | None = field(default=None, init=False, repr=False)
     _estimates: GoldEstimates | None = field(default=None, init=False, repr=False)
 
@@ -158,9 +199,13 @@ class FairCrowd(Parameters):
             Further arguments of :func:`faircrowd.read_votes`, such as ``{"task": "item", "on_duplicate": "first"}``, or
             ``{"on_missing_group": "drop"}`` to leave tasks without a group out of the constraint.
         """
-        self._result = self._inputs = self._estimates = None
+        self._result = self._constrained = self._certificate = self._inputs = self._estimates = None
         self.estimator_ = copy(self.estimator)
         given = dict(read_options or {})
+        constraints = self._constraints
+        epsilon = plain_parity(constraints)
+        if epsilon is None:
+            return self._fit_constrained(constraints, data, args, kwargs, sensitive_features, tasks, given)
         problem = fit_problem(
             self.estimator_,
             data,
@@ -172,13 +217,68 @@ class FairCrowd(Parameters):
             small_groups=self.small_groups,
             **kwargs,
         )
-        self._result = solve_problem(problem, **self._asked)
+        self._result = solve_problem(problem, **self._asked | {"epsilon": epsilon})
         warn_of_result(self._result)
         self._note_f1()
         gold = known_labels(self.estimator_, args, kwargs)
         more = _other_arguments(args if gold is None else args[1:], kwargs)
         self._inputs = _inputs(data, tasks, sensitive_features, gold, given, more)
         return self
+
+    @property
+    def _constraints(self) -> tuple[Constraint, ...]:
+        """What the labels must keep."""
+        if self.constraints is not None and self.epsilon != _EPSILON:
+            raise OptionError(
+                f"epsilon={self.epsilon} and constraints are both given; add DemographicParity({self.epsilon}) to the "
+                "constraints instead.",
+                parameter=("epsilon", "constraints"),
+            )
+        return listed_constraints(self.epsilon if self.constraints is None else None, self.constraints)
+
+    def _fit_constrained(
+        self,
+        constraints: tuple[Constraint, ...],
+        data: VotesLike,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        sensitive_features: ByTask | GroupColumns | None,
+        tasks: TableLike | None,
+        given: dict[str, Any],
+    ) -> Self:
+        """Fit under constraints other than demographic parity between all groups."""
+        refuse_with_constraints(self.confidence, self.promise, self.positive, self.small_groups)
+        about_truth = [str(constraint) for constraint in constraints if constraint.is_about_truth]
+        if about_truth and not self.believed and not isinstance(self.estimator_, CalibratedCrowd):
+            raise OptionError(
+                f"{', '.join(about_truth)} speaks of the truth, of which an aggregator has only a belief that may be "
+                "far off: calibrate it on known labels (CalibratedCrowd, calibrate=...), or give believed=True to keep "
+                "it as the aggregator believes.",
+                parameter=("believed", "calibrate"),
+            )
+        problem, columns = fit_constrained(
+            self.estimator_,
+            data,
+            *args,
+            constraints=constraints,
+            sensitive_features=sensitive_features,
+            tasks=tasks,
+            read_options=given,
+            **kwargs,
+        )
+        self._constrained = solve_constrained(problem, columns, constraints, **self._asked_of_constraints)
+        warn_of_constrained(self._constrained)
+        gold = known_labels(self.estimator_, args, kwargs)
+        more = _other_arguments(args if gold is None else args[1:], kwargs)
+        groups = None if is_read(sensitive_features) else sensitive_features
+        self._inputs = _inputs(data, tasks, groups, gold, given, more)
+        return self
+
+    @property
+    def _asked_of_constraints(self) -> dict[str, Any]:
+        """The arguments of ``solve_constrained``."""
+        names = ("objective", "decision", "random_state", "strict", "min_group")
+        return {name: getattr(self, name) for name in names}
 
     def fit_predict(
         self,
@@ -205,10 +305,24 @@ class FairCrowd(Parameters):
 
         ``unknown="own"`` gives tasks of groups that the rule does not know the aggregator's own label.
         """
-        rule, problem = self.rule_, new_problem(self.estimator_, data, sensitive_features)
+        rule = self.rule_
+        if isinstance(rule, ConstrainedRule):
+            return self._predict_constrained(rule, data, sensitive_features, unknown)
+        problem = new_problem(self.estimator_, data, sensitive_features)
         if self.estimator_ is None:
             rule = rule.for_posterior(data, problem)
         return rule.predict_problem(problem, unknown)
+
+    def _predict_constrained(
+        self, rule: ConstrainedRule, data: VotesLike, sensitive_features: ByTask | None, unknown: str
+    ) -> Any:
+        posterior: Any = data
+        if self.estimator_ is not None:
+            posterior = new_problem(self.estimator_, data, sensitive_features).probas
+        if sensitive_features is None and rule.columns:
+            raise InputError("The rule goes by groups; give sensitive_features for these tasks.")
+        groups: Any = sensitive_features
+        return rule.predict(posterior, groups, unknown=unknown)
 
     def predict_proba(self, data: VotesLike, *, sensitive_features: ByTask | None = None) -> Any:
         """Return the aggregator's posterior of new tasks, as ``probas_``."""
@@ -223,19 +337,22 @@ class FairCrowd(Parameters):
     @property
     def probas_(self) -> Any:
         """The aggregator's posterior."""
-        return self.result_.problem.probas
+        problem = self.result_.problem
+        return problem.tasks.probas if isinstance(problem, ConstrainedProblem) else problem.probas
 
     @property
-    def rule_(self) -> FairRule:
+    def rule_(self) -> FairRule | ConstrainedRule:
         """The rule, for new tasks."""
         return self.result_.rule
 
     @property
-    def certificate_(self) -> Certificate:
+    def certificate_(self) -> Certificate | ConstrainedCertificate:
         """What was promised, what was reached, and the numbers to check it with."""
         certificate = self.result_.certificate
         if not isinstance(self.estimator_, CalibratedCrowd):
             return certificate
+        if isinstance(certificate, ConstrainedCertificate):
+            return self._with_gold(certificate)
         found = self.estimator_.calibration_.to_dict()
         estimates = self.gold_estimates_
         found |= {"accuracy_before": self.estimator_.accuracy_.to_dict()} if estimates is None else estimates.to_dict()
@@ -267,18 +384,59 @@ class FairCrowd(Parameters):
             return None
         if self._estimates is None:
             # With `confidence`, the certificate has the tightened epsilon.
+            if isinstance(result, ConstrainedResult):
+                self._estimates = estimates_of(model, result.label_codes, self._constrained_labels)
+                return self._estimates
             asked = {**self._asked, "epsilon": result.certificate.epsilon, "confidence": None, "promise": "required"}
-            self._estimates = estimates_of(model, result.solved.labels, asked)
+            self._estimates = estimates_of(model, result.solved.labels, partial(fair_labels, asked=asked))
         return self._estimates
 
+    def _constrained_labels(self, problem: Problem) -> Codes:
+        """Return the labels of the same tasks with another posterior."""
+        return self._solve_again(problem).label_codes
+
+    def _solve_again(self, problem: Problem) -> ConstrainedResult:
+        columns = self._constrained.problem.columns if self._constrained is not None else {}
+        return solve_constrained(problem, columns, self._constraints, **self._asked_of_constraints)
+
+    def _with_gold(self, certificate: ConstrainedCertificate) -> ConstrainedCertificate:
+        """Return the certificate with what known labels say."""
+        result, model = self._constrained, self.estimator_
+        if result is None or not isinstance(model.votes_, VoteTable):
+            return certificate
+        if self._certificate is None:
+            found, estimates = model.calibration_.to_dict(), self.gold_estimates_
+            found |= {} if estimates is None else estimates.to_dict()
+            certificate = replace(certificate, calibration=found)
+            if any(kept.is_believed for kept in certificate.constraints):
+                parts = [
+                    (
+                        fit.task,
+                        fit.truth,
+                        self._solve_again(from_posterior(fit.posterior, model.votes_)).solved.outcomes,
+                    )
+                    for fit in model.cross_fits()
+                ]
+                known = KnownLabels(
+                    np.concatenate([task for task, _, _ in parts]),
+                    np.concatenate([truth for _, truth, _ in parts]),
+                    np.concatenate([outcomes[task] for task, _, outcomes in parts]),
+                    model.confidence,
+                )
+                certificate = with_real_levels(certificate, result.problem, known)
+            self._certificate = certificate
+        return self._certificate
+
     @property
-    def frontier_(self) -> Frontier:
-        """Every epsilon at once."""
+    def frontier_(self) -> Frontier | tuple[LevelPoint, ...]:
+        """Every epsilon at once; with constraints, what other limits of the first would give."""
         return self.result_.frontier
 
     @property
-    def result_(self) -> FairResult:
+    def result_(self) -> FairResult | ConstrainedResult:
         """Labels, rule, certificate and frontier in one object, as :func:`faircrowd.make_fair` returns them."""
+        if self._constrained is not None:
+            return self._constrained
         if self._result is None:
             raise NotFittedError("This FairCrowd is not fitted yet; call fit(votes, sensitive_features=...) first.")
         return self._result
@@ -304,7 +462,8 @@ class FairCrowd(Parameters):
     @property
     def _asked(self) -> dict[str, Any]:
         """The arguments of ``solve_problem``."""
-        others = ("estimator", "min_group", "small_groups")  # these are settled before there is a problem to solve
+        # What is settled before there is a problem to solve:
+        others = ("estimator", "min_group", "small_groups", "constraints", "believed")
         return {name: value for name, value in self.get_params(deep=False).items() if name not in others}
 
     # The files, the page and the text of a run are made to the right of this stage, so these methods import it when

@@ -9,6 +9,7 @@ the fold.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,11 @@ from faircrowd.aggregate.posterior import Posterior
 from faircrowd.engines import votes_in_memory
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import from_posterior
+from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["GoldEstimates", "accuracy_by_epsilon", "estimates_of"]
+__all__ = ["GoldEstimates", "accuracy_by_epsilon", "estimates_of", "fair_labels"]
 
 _FEWEST_LABELS = 5
 """Groups with fewer known labels get no estimate of their own."""
@@ -74,7 +76,7 @@ class _Made(NamedTuple):
     after: Codes
 
 
-def estimates_of(model: CalibratedCrowd, labels: Codes, asked: Mapping[str, Any]) -> GoldEstimates:
+def estimates_of(model: CalibratedCrowd, labels: Codes, make: Callable[[Problem], Codes]) -> GoldEstimates:
     """Estimate accuracy, price and rates of the truth.
 
     Parameters
@@ -83,13 +85,13 @@ def estimates_of(model: CalibratedCrowd, labels: Codes, asked: Mapping[str, Any]
         Fitted to votes in memory that have groups.
     labels : ndarray of int32, shape (n_tasks,)
         The fair labels.
-    asked : mapping
-        How the labels are made fair: arguments of ``solve_problem``.
+    make : callable
+        Returns the fair labels of tasks with another posterior.
     """
     votes = votes_in_memory(model.votes_)
     assert votes.groups is not None and votes.group is not None  # noqa: S101, PT018 - FairCrowd needs groups
     final = _Made(model.posterior_.in_memory().label_codes, labels)
-    folds = [(fit, _made(fit.posterior, votes, asked)) for fit in model.cross_fits()]
+    folds = [(fit, _made(fit.posterior, votes, make)) for fit in model.cross_fits()]
     n_classes, group = votes.n_classes, votes.group
     known = np.concatenate([fit.task for fit, _ in folds])
     truth = np.concatenate([fit.truth for fit, _ in folds])
@@ -144,17 +146,23 @@ def accuracy_by_epsilon(
     known = np.concatenate([fit.task for fit in fits])
     truth = np.concatenate([fit.truth for fit in fits])
     for epsilon in epsilons:
-        how = {**asked, "epsilon": epsilon}
-        parts = [part_of(fit, _made(fit.posterior, votes, how).after) for fit in fits]
-        before, after = _made(model.posterior_.in_memory(), votes, how)
+        make = partial(fair_labels, asked={**asked, "epsilon": epsilon})
+        parts = [part_of(fit, _made(fit.posterior, votes, make).after) for fit in fits]
+        before, after = _made(model.posterior_.in_memory(), votes, make)
         right = found_values(known, truth, after)
         one = _found(difference_estimate(parts, right, votes.n_tasks, model.confidence))
         found.append(_near(one, model.accuracy_, float((before != after).mean())))
     return found
 
 
-def _made(posterior: Posterior, votes: VoteTable, asked: Mapping[str, Any]) -> _Made:
-    return _Made(posterior.label_codes, solve_problem(from_posterior(posterior, votes), **asked).solved.labels)
+def fair_labels(problem: Problem, asked: Mapping[str, Any]) -> Codes:
+    """Return fair labels; ``asked`` are arguments of ``solve_problem``."""
+    found: Codes = solve_problem(problem, **asked).solved.labels
+    return found
+
+
+def _made(posterior: Posterior, votes: VoteTable, make: Callable[[Problem], Codes]) -> _Made:
+    return _Made(posterior.label_codes, make(from_posterior(posterior, votes)))
 
 
 def _near(found: AccuracyEstimate, before: AccuracyEstimate | None, changed: float) -> AccuracyEstimate:

@@ -1,7 +1,7 @@
 """``make_fair``: a posterior and groups to fair labels."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, overload
@@ -13,7 +13,15 @@ from faircrowd._checks import check_choice, check_count, check_number, few, warn
 from faircrowd.errors import DataWarning, DrasticChangeWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.constraint import make_constraint
+from faircrowd.fair.constraints.constraint_kind import Constraint
+from faircrowd.fair.constraints.listed import listed_constraints, needed_columns, plain_parity
 from faircrowd.fair.frontier import Frontier, trace_frontier
+from faircrowd.fair.general.constrained_result import (
+    ConstrainedResult,
+    refuse_with_constraints,
+    solve_constrained,
+    warn_of_constrained,
+)
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.outcome.alarms import alarm
 from faircrowd.fair.rule import FairRule, rule_of
@@ -21,6 +29,7 @@ from faircrowd.fair.rule_words import rule_in_short
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.from_votes import settled
+from faircrowd.fair.tasks.group_columns import read_group_columns
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -76,6 +85,8 @@ class FairResult(Generic[Tasks, ResultRows]):
         Every epsilon at once (computed when first used).
     alarm : str
         A warning about labels that were ruined to keep the constraint; empty if they were not.
+    strict : bool
+        Whether the labels were asked to keep epsilon to the letter.
     """
 
     problem: Tasks
@@ -87,6 +98,7 @@ class FairResult(Generic[Tasks, ResultRows]):
     _trace: "Callable[[Codes | None], Frontier]"
     _tally: Tally
     _solve_again: Callable[[float], Tally] | None = None
+    strict: bool = False
 
     @cached_property
     def labels(self) -> Any:
@@ -122,11 +134,34 @@ class FairResult(Generic[Tasks, ResultRows]):
         return self._trace(truth)
 
 
+@overload
 def make_fair(
     posterior: "FrameLike | ArrayLike",
     sensitive_features: "ByTask",
     *,
     epsilon: float,
+    constraints: None = None,
+    **options: Any,
+) -> FairResult: ...
+
+
+@overload
+def make_fair(
+    posterior: "FrameLike | ArrayLike",
+    sensitive_features: "ByTask",
+    *,
+    epsilon: float | None = None,
+    constraints: Sequence[Constraint],
+    **options: Any,
+) -> FairResult | ConstrainedResult: ...
+
+
+def make_fair(  # type: ignore[misc] # the other options are spelled out here alone
+    posterior: "FrameLike | ArrayLike",
+    sensitive_features: "ByTask",
+    *,
+    epsilon: float | None = None,
+    constraints: Sequence[Constraint] | None = None,
     objective: str | ArrayLike = "accuracy",
     decision: str = "deterministic",
     random_state: int = 0,
@@ -141,7 +176,7 @@ def make_fair(
     min_group: int = 1,
     small_groups: str = "leave-out",
     on_missing_group: str = "error",
-) -> FairResult:
+) -> FairResult | ConstrainedResult:
     """Turn any aggregator's posterior into the best labels whose gap between groups is at most epsilon.
 
     Parameters
@@ -153,6 +188,10 @@ def make_fair(
         The group of each task, by its id, or by position for an array. Several columns are intersected.
     epsilon : float
         The largest gap allowed, from 0 to 1: over classes, the largest difference between the rates of two groups.
+        Short for ``constraints=[DemographicParity(epsilon)]``.
+    constraints : sequence of Constraint, optional
+        What the labels must keep, from :mod:`faircrowd.constraints`: any list, over different columns of
+        ``sensitive_features``.
     objective : {"accuracy", "f1"} or array-like, shape (n_classes, n_classes)
         What is maximised; a matrix holds the gain (minus the cost) of each label (column) for each true class
         (row).
@@ -196,12 +235,19 @@ def make_fair(
 
     Returns
     -------
-    FairResult
+    FairResult or ConstrainedResult
+        The second for constraints other than demographic parity between the groups of all sensitive columns.
+
+    Raises
+    ------
+    InfeasibleError
+        If no labels keep all constraints.
 
     Warns
     -----
     DataWarning
-        If a tiny group is compared, if more than a quarter of the labels are changed, or if a label vanishes.
+        If a tiny group is compared, if more than a quarter of the labels are changed, or if a label vanishes; if a
+        constraint speaks of the truth, which the posterior may be wrong about.
 
     Examples
     --------
@@ -213,6 +259,35 @@ def make_fair(
     >>> fair.certificate.gap_before, fair.certificate.gap
     (1.0, 0.5)
     """
+    constraints = listed_constraints(epsilon, constraints)
+    parity = plain_parity(constraints)
+    if parity is None:
+        refuse_with_constraints(confidence, promise, positive, small_groups)
+        tasks = read_posterior(
+            posterior,
+            None,
+            sample_weight=sample_weight,
+            log_posterior=log_posterior,
+            evidence=evidence,
+            ties=ties,
+            without_groups=True,
+        )
+        result = solve_constrained(
+            tasks,
+            read_group_columns(
+                tasks.tasks, sensitive_features, needed_columns(constraints), on_missing_group=on_missing_group
+            ),
+            constraints,
+            objective=objective,
+            decision=decision,
+            random_state=random_state,
+            strict=strict,
+            min_group=min_group,
+        )
+        _warn_of_truth(constraints)
+        warn_of_constrained(result)
+        return result
+    epsilon = parity
     problem = read_posterior(
         posterior,
         sensitive_features,
@@ -224,7 +299,7 @@ def make_fair(
     )
     problem = settled(problem, min_group, small_groups)
     _warn_of_tiny_groups(problem)
-    result = solve_problem(
+    found = solve_problem(
         problem,
         epsilon=epsilon,
         objective=objective,
@@ -235,8 +310,19 @@ def make_fair(
         promise=promise,
         positive=positive,
     )
-    warn_of_result(result)
-    return result
+    warn_of_result(found)
+    return found
+
+
+def _warn_of_truth(constraints: Sequence[Constraint]) -> None:
+    """Warn of constraints that speak of the truth."""
+    believed = [str(constraint) for constraint in constraints if constraint.is_about_truth]
+    if believed:
+        warn(
+            f"{', '.join(believed)}: kept as this posterior believes the truth to be. Where it is wrong, the real gap "
+            "may be far larger; check it on known labels.",
+            DataWarning,
+        )
 
 
 def warn_of_result(result: FairResult[Population[Rows], Rows]) -> None:
@@ -354,7 +440,18 @@ def solve_problem(
         isinstance(problem, Problem) and not strict and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
     )
     new = promised_rule or rule
-    return FairResult(problem, solved, new, rule, certificate, found, frontier, tally, again if is_quick else None)
+    return FairResult(
+        problem,
+        solved,
+        new,
+        rule,
+        certificate,
+        found,
+        frontier,
+        tally,
+        again if is_quick else None,
+        strict and decision == "deterministic",
+    )
 
 
 def _warn_of_tiny_groups(problem: "Problem") -> None:
@@ -420,4 +517,7 @@ def _promise(
     from faircrowd.fair.promise.find import find_promise
 
     found, rule = find_promise(problem, gain, epsilon, confidence, random_state, constraint=constraint, promise=promise)
-    return found if rule is None else replace(found, rule=rule_in_short(rule)), rule
+    if rule is None:
+        return found, None
+    _, believed = problem.expected_tally(rule.chances(problem), gain).accuracies
+    return replace(found, rule=rule_in_short(rule), believed_accuracy=believed), rule

@@ -12,6 +12,7 @@ from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
 from faircrowd.fair.constraint import prices_of
+from faircrowd.fair.in_turn import InTurn, tie_weights
 from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.sql import case_expression
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FairRule", "rule_of", "thresholds_of"]
 
-_SCHEMA = 2
+_SCHEMA = 3
+_SCHEMA_OF_PRICES = 2
+"""Rules that do not try labels in turn are the same as in the schema before."""
 _KEYS = {
     *("schema", "kind", "classes", "groups", "epsilon", "random_state"),
     *("prices", "gain_matrix", "gain_offset", "shares", "ties"),
@@ -44,8 +47,8 @@ _KEYS = {
 _PRECISION = {"tie_widths", "tied_shares"}
 _FEW_BESIDE = 0.005
 """A warning is given if this share of the tasks is beside a tie."""
-_FURTHER_KEYS = {"left_out", "merged"}
-"""Keys of rules that have small groups."""
+_FURTHER_KEYS = {"left_out", "merged", "in_turn"}
+"""Keys of rules that have small groups, or try labels in turn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,9 @@ class FairRule:
         The codes of groups that the constraint does not speak of; their prices are 0.
     merged : tuple
         Small groups that became the last group when the rule was learned: new tasks of these belong to it.
+    in_turn : InTurn, optional
+        A rule with a promise for more than two classes tries labels in turn (:mod:`faircrowd.fair.in_turn`): rivals
+        have other prices. It has no ``ties``; their probabilities follow from its splits.
     """
 
     classes: tuple[Any, ...]
@@ -93,6 +99,7 @@ class FairRule:
     precision: TiePrecision | None = None
     left_out: tuple[int, ...] = ()
     merged: tuple[Any, ...] = ()
+    in_turn: InTurn | None = None
 
     @property
     def tie_widths(self) -> NDArray[np.float64]:
@@ -106,8 +113,16 @@ class FairRule:
         6, unless other tasks were nearer to a tie than that. A posterior in 32 bits has 7.
         """
         largest = sensitivity(self.gain_matrix) / 2
-        widths = self.tie_widths[np.unique([group for group, _ in self.ties])] if self.ties else np.ones(1)
+        split = self._split_groups
+        widths = self.tie_widths[split] if split else np.ones(1)
         return max(int(np.ceil(np.log10(max(largest, 1e-300) / float(widths.min())) - 1e-9)), 1)
+
+    @property
+    def _split_groups(self) -> list[int]:
+        """The codes of the groups in which tied tasks are split."""
+        if self.in_turn is not None:
+            return [a for a in range(len(self.groups)) if a not in self.left_out]
+        return sorted({group for group, _ in self.ties})
 
     @property
     def multipliers(self) -> NDArray[np.float64]:
@@ -126,7 +141,10 @@ class FairRule:
 
     def scores(self, posterior: NDArray[np.float64], group: Codes) -> NDArray[np.float64]:
         """Return the score of each task and class."""
-        return np.asarray(posterior @ self.gain_matrix + self.gain_offset - self.prices[group])
+        gains = posterior @ self.gain_matrix + self.gain_offset
+        if self.in_turn is not None:
+            return self.in_turn.scores(gains, self.prices, group)
+        return np.asarray(gains - self.prices[group])
 
     def probabilities(
         self, posterior: NDArray[np.float64], group: Codes, own: Codes | None = None
@@ -154,10 +172,16 @@ class FairRule:
         kinds, kind = np.unique(np.column_stack([group[several], tied[several]]), axis=0, return_inverse=True)
         for number, (a, *is_tied) in enumerate(kinds.tolist()):
             members = np.flatnonzero(is_tied)
-            weights = self.ties.get((a, tuple(members.tolist())))
+            weights = self._weights(a, tuple(members.tolist()))
             if weights is not None:
                 chances[several[kind.ravel() == number]] = np.bincount(members, weights, len(is_tied))
         return chances
+
+    def _weights(self, a: int, members: tuple[int, ...]) -> tuple[float, ...] | None:
+        """Return the probabilities of tied classes of a group; None if the rule has none."""
+        if self.in_turn is None:
+            return self.ties.get((a, members))
+        return None if a in self.left_out else tie_weights(members, self.in_turn.splits[a])
 
     def predict(
         self, posterior: "FrameLike | ArrayLike", sensitive_features: "ByTask", *, unknown: str = "error"
@@ -183,13 +207,17 @@ class FairRule:
         rule = self.for_posterior(posterior, problem)
         return problem.frame(problem.emit(_probabilities, rule, *self._codes(problem, unknown)))
 
+    def chances(self, problem: Population[Rows]) -> Rows:
+        """Return the probability of each label, one row per task of a problem."""
+        return problem.emit(_probabilities, self, *self._codes(problem, "error"))
+
     def for_posterior(self, posterior: object, problem: Problem) -> "FairRule":
         """Return this rule with ties as wide as the numbers of a posterior are apart; warn if that may not do.
 
         A posterior in 16 or 32 bits is known to be rounded. One whose probabilities all have few digits may be, or may
         be exact; then ties are not widened, and there is a warning where many tasks are beside a tie.
         """
-        if self.precision is None or not self.ties:
+        if self.precision is None or not self._split_groups:
             return self
         scale, digits = sensitivity(self.gain_matrix), digits_of(problem.posterior, self.digits - 1)
         if digits is not None:
@@ -265,7 +293,7 @@ class FairRule:
         """Return the rule as JSON; ``from_json`` reads it back without loss."""
         return json.dumps(
             {
-                "schema": _SCHEMA,
+                "schema": _SCHEMA_OF_PRICES if self.in_turn is None else _SCHEMA,
                 "kind": "faircrowd.FairRule",
                 "classes": to_plain(self.classes),
                 "groups": to_plain(self.groups),
@@ -282,6 +310,11 @@ class FairRule:
                 ],
                 **({"left_out": list(self.left_out)} if self.left_out else {}),
                 **({"merged": to_plain(self.merged)} if self.merged else {}),
+                **(
+                    {}
+                    if self.in_turn is None
+                    else {"in_turn": {name: table.tolist() for name, table in self.in_turn._asdict().items()}}
+                ),
             },
             ensure_ascii=False,
             allow_nan=False,
@@ -329,6 +362,8 @@ class FairRule:
             posterior=posterior,
             group=group,
             uniform=uniform,
+            in_turn=None if self.in_turn is None else self.in_turn.take(known),
+            left_out=self.left_out,
         )
 
     @classmethod
@@ -344,6 +379,8 @@ class FairRule:
             raise InputError("This is not a rule of faircrowd: its 'schema' is not a whole number.")
         if schema > _SCHEMA:
             raise InputError(f"This rule has schema {schema}, newer than {_SCHEMA}; update faircrowd.")
+        if ("in_turn" in read) != (schema == _SCHEMA):
+            raise InputError(f"This is not a rule of faircrowd: in_turn belongs to schema {_SCHEMA}, and to no other.")
         if lacking := sorted(_KEYS - read.keys()):
             raise InputError(f"This is not a rule of faircrowd: {few(lacking)} is missing.")
         if strange := sorted(read.keys() - _KEYS - _PRECISION - _FURTHER_KEYS):
@@ -364,6 +401,7 @@ class FairRule:
             precision=precision,
             left_out=_part(read, "left_out", tuple) if "left_out" in read else (),
             merged=_part(read, "merged", _names) if "merged" in read else (),
+            in_turn=_part(read, "in_turn", _in_turn_of) if "in_turn" in read else None,
         )
         rule._check()
         return rule
@@ -384,6 +422,10 @@ class FairRule:
             )
         fits = fits and all(type(a) is int and 0 <= a < n_groups and not self.prices[a].any() for a in self.left_out)
         fits &= not self.merged or n_groups > 0
+        if self.in_turn is not None:
+            fits &= all(table.shape == self.prices.shape for table in self.in_turn) and not self.ties and n_classes > 2
+            fits = fits and bool((abs(self.in_turn.rivals) <= LARGEST).all())
+            fits = fits and bool(((self.in_turn.splits >= 0) & (self.in_turn.splits <= 1)).all())
         for (group, members), weights in self.ties.items():
             fits &= 0 <= group < n_groups and _is_tie(members, weights, n_classes)
         if not fits:
@@ -420,6 +462,13 @@ def _tie_weights(value: Any) -> TieWeights:
     return {(int(tie["group"]), tuple(tie["classes"])): tuple(tie["weights"]) for tie in value}
 
 
+def _in_turn_of(tables: object) -> InTurn:
+    """Read what a rule that tries labels in turn has besides its prices."""
+    if not isinstance(tables, dict) or tables.keys() != set(InTurn._fields):
+        raise ValueError(f"in_turn does not consist of {few(InTurn._fields)}")
+    return InTurn(*(np.asarray(tables[name], dtype=np.float64) for name in InTurn._fields))
+
+
 _MEANT: dict[Callable[[Any], Any], str] = {
     _names: "a list of names",
     _numbers: "a list or table of numbers",
@@ -427,6 +476,7 @@ _MEANT: dict[Callable[[Any], Any], str] = {
     float: "a number",
     int: "a whole number",
     tuple: "a list",
+    _in_turn_of: f"a set of tables of numbers, {few(InTurn._fields)}",
 }
 """What each part of a rule should be, by what reads it."""
 

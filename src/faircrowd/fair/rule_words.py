@@ -1,4 +1,4 @@
-"""A rule in words: thresholds for two classes, and what each group favours for more."""
+"""A rule in words: thresholds for two classes, what each group favours for more, and in which turn labels are tried."""
 
 from typing import TYPE_CHECKING
 
@@ -40,8 +40,17 @@ def rule_in_full(rule: "FairRule") -> str:
         said = [f": {classes[1]} where its posterior is above {threshold:.4f}" for threshold in rule.thresholds]
     else:
         is_accuracy = np.array_equal(rule.gain_matrix, np.eye(len(classes))) and not rule.gain_offset.any()
-        first += f"; the label with the highest {'posterior' if is_accuracy else 'gain'} wins, after favours"
-        said = [f": {_favours(classes, prices)}" for prices in rule.prices]
+        of = "posterior" if is_accuracy else "gain"
+        if rule.in_turn is None:
+            first += f"; the label with the highest {of} wins, after favours"
+            said = [f": {_favours(classes, prices)}" for prices in rule.prices]
+        else:
+            first += (
+                f"; labels are tried in turn, from {classes[-1]} to {classes[0]}, and one wins if its {of}, after "
+                "favours, is above those of the labels still to come, after their favours as rivals"
+            )
+            pairs = zip(rule.prices, rule.in_turn.rivals, strict=True)
+            said = [f": {_favours_in_turn(classes, *pair)}" for pair in pairs]
     for a in rule.left_out:
         said[a] = ", left out of the gap: the label that gains the most"
     return "\n".join([first, *(f"  group {name}{words}" for name, words in zip(groups, said, strict=True))])
@@ -60,7 +69,21 @@ def _favours(classes: list[str], prices: NDArray[np.float64]) -> str:
     favours = -prices
     equal = (np.abs(favours[:, None] - favours) < _NO_FAVOUR).sum(axis=1)
     usual = np.sort(favours[equal == equal.max()])
-    favours = favours - usual[(usual.size - 1) // 2]
+    return _said(classes, favours - usual[(usual.size - 1) // 2])
+
+
+def _favours_in_turn(classes: list[str], prices: NDArray[np.float64], rivals: NDArray[np.float64]) -> str:
+    """Return what is added to the posteriors (or gains) of labels when they are tried, and when they are rivals.
+
+    Only differences from the first label count, which is never tried: it is what is left. The last is never a rival.
+    """
+    own, others = rivals[0] - prices, rivals[0] - rivals
+    own[0] = others[-1] = 0.0
+    return f"{_said(classes, own)}; as rivals, {_said(classes, others)}"
+
+
+def _said(classes: list[str], favours: NDArray[np.float64]) -> str:
+    """Return which labels are favoured and which are not, the strongest first."""
     order = np.argsort(-np.abs(favours), kind="stable")
     said = [
         f"{'favours' if favours[k] > 0 else 'disfavours'} {classes[k]} by {abs(favours[k]):.4f}"

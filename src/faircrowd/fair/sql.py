@@ -1,7 +1,7 @@
 """The rule as SQL: one CASE expression that any warehouse can run."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.errors import InputError
+from faircrowd.fair.in_turn import InTurn
 from faircrowd.fair.solution import TieWeights
 from faircrowd.votes.vocabulary import value_name
 
@@ -27,6 +28,8 @@ def case_expression(
     posterior: str,
     group: str,
     uniform: str | None,
+    in_turn: InTurn | None = None,
+    left_out: Collection[int] = (),
 ) -> str:
     """Return a CASE expression that gives the label; only comparisons and arithmetic are used.
 
@@ -41,23 +44,32 @@ def case_expression(
     uniform : str, optional
         Name of a column with one number in [0, 1) per task, to choose among tied classes; without it the likeliest
         is chosen.
+    in_turn : InTurn, optional
+        Of a rule that tries labels in turn.
+    left_out : collection of int
+        The codes of groups whose tasks get the label that gains the most.
     """
     for what, names in (("classes", classes), ("groups", groups)):
         _check_apart(what, names)
     columns = [f"CAST({identifier(posterior.format(value_name(name)))} AS DOUBLE)" for name in classes]
     n_classes = len(classes)
 
-    def score(a: int, k: int) -> str:
+    def score(k: int, price: float) -> str:
         parts = [
             column if weight == 1 else f"{weight!r} * {column}"
             for column, weight in zip(columns, gain_matrix[:, k].tolist(), strict=True)
             if weight
         ]
-        return f"({' + '.join(parts) or '0.0'} + ({float(gain_offset[k] - prices[a, k])!r}))"
+        return f"({' + '.join(parts) or '0.0'} + ({float(gain_offset[k] - price)!r}))"
 
     arms = []
     for a, name in enumerate(groups):
-        scores, tie = [score(a, k) for k in range(n_classes)], float(widths[a])
+        scores, tie = [score(k, prices[a, k]) for k in range(n_classes)], float(widths[a])
+        if in_turn is not None and a not in left_out:
+            rivals = [score(k, in_turn.rivals[a, k]) for k in range(n_classes)]
+            inner = _tried_in_turn(classes, scores, rivals, in_turn.splits[a].tolist(), tie, uniform)
+            arms.append(f"WHEN {identifier(group)} = {literal(name)} THEN CASE {' '.join(inner)} END")
+            continue
         inner = []
         for (of, members), weights in sorted(ties.items()):
             if of != a:
@@ -71,6 +83,27 @@ def case_expression(
             inner.append(f"WHEN {' AND '.join(rest)} THEN {literal(classes[k])}")
         arms.append(f"WHEN {identifier(group)} = {literal(name)} THEN CASE {' '.join(inner)} END")
     return "CASE " + "\n     ".join(arms) + "\nEND"
+
+
+def _tried_in_turn(
+    classes: Sequence[Any],
+    scores: Sequence[str],
+    rivals: Sequence[str],
+    splits: Sequence[float],
+    tie: float,
+    uniform: str | None,
+) -> list[str]:
+    """Return the arms of one group of a rule that tries labels in turn, from the last to the first."""
+    inner = []
+    for k in range(len(classes) - 1, 0, -1):
+        leads = " AND ".join(f"{scores[k]} > {rivals[j]} + {tie!r}" for j in range(k))
+        inner.append(f"WHEN {leads} THEN {literal(classes[k])}")
+        is_tied = [f"{scores[k]} >= {rivals[j]} - {tie!r}" for j in range(k)]
+        if uniform is not None:
+            is_tied.append(f"{identifier(uniform)} >= {splits[k]!r}")
+        if uniform is not None or splits[k] <= 0.5:
+            inner.append(f"WHEN {' AND '.join(is_tied)} THEN {literal(classes[k])}")
+    return [*inner, f"ELSE {literal(classes[0])}"]
 
 
 def _check_apart(what: str, names: Sequence[Any]) -> None:

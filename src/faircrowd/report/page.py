@@ -29,7 +29,7 @@ def render_page(story: dict[str, Any], run: dict[str, Any]) -> str:
         "stops": frontier["stops"] if frontier else [],
     }
     absent = dict.fromkeys(
-        ("frontier", "people", "audit", "note", "certificate", "promise", "estimates", "truth", "errors")
+        ("frontier", "people", "audit", "note", "certificate", "promise", "estimates", "truth", "errors", "constraints")
     )
     shown = {**absent, "charts": [], "alarms": [], "left_out": [], **story}
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -34,7 +34,9 @@ _FEWEST_TRUTHS = 50
 """With fewer known labels, confidence is not compared with the share of right labels: it would be mostly chance."""
 
 
-def plain_story(summary: Summary, calibration: Calibration | None = None) -> dict[str, Any]:
+def plain_story(
+    summary: Summary, calibration: Calibration | None = None, estimates: GoldEstimates | None = None
+) -> dict[str, Any]:
     """Return the story of a run without groups to compare."""
     best = [] if summary.estimated_accuracy is None else [_estimate_card("accuracy", summary.estimated_accuracy)]
     return {
@@ -51,7 +53,7 @@ def plain_story(summary: Summary, calibration: Calibration | None = None) -> dic
             _card("votes that agree with the label", f"{summary.agreement:.1%}"),
             *_accuracy_cards(summary),
         ],
-        "estimates": None if calibration is None else _estimates(summary, calibration, None),
+        "estimates": None if calibration is None else _estimates(summary, calibration, estimates),
         "truth": _truth(summary),
         "note": (
             "No sensitive group was given, so this page does not compare groups."
@@ -126,12 +128,16 @@ def fair_story(
 
 def _rule(result: FairResult, asked: bool) -> dict[str, Any] | None:
     """Return the rule in words, by group; None where there is none, or where thresholds say it."""
-    if not asked or result.rule.thresholds is not None:
+    if not asked or result.rule_of_labels.thresholds is not None:
         return None
-    head, *lines = str(result.rule).splitlines()
+    head, *lines = str(result.rule_of_labels).splitlines()
     more = [f"{len(lines) - MAX_GROUPS:,} more groups are in rule.json"] if len(lines) > MAX_GROUPS else []
     said = [short(line.strip(), _LONGEST_RULE) for line in lines[:MAX_GROUPS]]
-    return {"of": "gain" if "highest gain" in head else "posterior", "lines": [*said, *more]}
+    return {
+        "of": "gain" if "highest gain" in head else "posterior",
+        "is_for_new_tasks": result.rule is result.rule_of_labels,
+        "lines": [*said, *more],
+    }
 
 
 def _alarms(result: FairResult) -> list[str]:

@@ -13,7 +13,7 @@ from faircrowd.errors import OptionError
 from faircrowd.fair.tasks.read_posterior import check_groups
 from faircrowd.runs.options import EngineOptions, RunOptions
 from faircrowd.runs.progress import QUIET, Progress
-from faircrowd.runs.read_inputs import clear_leftovers, read_inputs, settle_engine
+from faircrowd.runs.read_inputs import clear_leftovers, read_columns, read_inputs, settle_engine
 from faircrowd.runs.run import Run
 from faircrowd.votes import VoteTable
 from faircrowd.votes.groups import truth_codes
@@ -66,13 +66,17 @@ def fit(options: RunOptions, progress: Progress = QUIET, places: Mapping[str, Pa
         if options.fair is None:
             model.fit(found.votes, *gold, **more)
         else:
-            fair = options.fair.estimator(model, options.read).fit(found.votes, *gold, **more)
+            estimator = options.fair.estimator(model, options.read)
+            if options.fair.constraints:
+                more["sensitive_features"] = read_columns(options.fair.constraints, found.votes, here.read)
+            fair = estimator.fit(found.votes, *gold, **more)
             model = fair.estimator_
     if options.audit is not None and model.votes_.groups is not None:
         check_groups(model.votes_.groups)
     # What a model learns from may add to its classes, so the truth is coded by them only now.
     truth = None if found.truth is None else truth_codes(votes_in_memory(model.votes_), found.truth)[0]
-    return Run(options, model, fair, truth, options.learned == options.read.truth, found.notes, places=here.files)
+    in_sample = options.learned is not None and options.learned == options.read.truth
+    return Run(options, model, fair, truth, in_sample, found.notes, places=here.files)
 
 
 def _checkpoint(model: Aggregator, votes: VoteTable, options: RunOptions, engine: EngineOptions) -> Checkpoint | None:

@@ -54,7 +54,8 @@ def how_to_repeat(options: RunOptions, out: str = "reproduced", in_memory: Colle
     ]
     for part in (options.fair, options.audit):
         for name, item in {} if part is None else part.__dataclass_fields__.items():
-            given.append((name, getattr(part, name), item.default))
+            values = getattr(part, name) if name == "require" else (getattr(part, name),)
+            given += [(name, value, item.default) for value in values]
     words = ["faircrowd", options.command, str(read.votes)]
     return shlex.join([*words, *_as_arguments(given), "--out", out])
 
@@ -72,10 +73,13 @@ def _in_python(options: RunOptions, chosen: Mapping[str, object], out: str, in_m
     more += f", read_options={reading!r}" if reading else ""
     model = f"{kind_named(options.model.method).class_name}({_as_call(chosen)})"
     model = f"{kind_named(CALIBRATED).class_name}({model})" if options.model.calibrated else model
-    fair = {} if options.fair is None else options.fair.__dict__
+    fair = {} if options.fair is None else {n: v for n, v in options.fair.__dict__.items() if n != "require"}
     defaults = {name: item.default for name, item in FairOptions.__dataclass_fields__.items()}
     grouping = {name: getattr(read, name) for name in settled if getattr(read, name) != _default(name)}
     asked = _as_call({name: value for name, value in fair.items() if not _same(value, defaults[name])} | grouping)
+    if options.fair is not None and options.fair.require:
+        listed = ", ".join(f"parse_constraint({text!r})" for text in options.fair.require)
+        asked = ", ".join(part for part in (f"constraints=[{listed}]", asked) if part)
     return f"FairCrowd({model}, {asked}).fit({votes}, sensitive_features={groups}{more}).write({out!r})"
 
 

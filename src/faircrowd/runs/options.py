@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from faircrowd.aggregate.base import Aggregator
     from faircrowd.fair import FairCrowd
+    from faircrowd.fair.constraints.constraint_kind import Constraint
 
 __all__ = [
     "AuditOptions",
@@ -154,9 +155,19 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class FairOptions:
-    """How labels are made fair, as in :func:`faircrowd.make_fair`."""
+    """How labels are made fair, as in :func:`faircrowd.make_fair`.
 
-    epsilon: float
+    Attributes
+    ----------
+    epsilon : float or None
+        None if ``require`` says all there is to keep.
+    require : tuple of str
+        Constraints in text, as :func:`faircrowd.fair.constraints.grammar.parse_constraint` reads them.
+    believed : bool
+        Whether constraints that speak of the truth may be kept as an aggregator believes.
+    """
+
+    epsilon: float | None
     objective: "str | ArrayLike" = "accuracy"
     decision: str = "deterministic"
     strict: bool = False
@@ -164,10 +175,23 @@ class FairOptions:
     confidence: float | None = None
     positive: str | None = None
     promise: str = "required"
+    require: tuple[str, ...] = ()
+    believed: bool = False
+
+    @property
+    def constraints(self) -> "tuple[Constraint, ...]":
+        """What the labels must keep, if it is more than a gap of at most epsilon; else nothing."""
+        if not self.require:
+            return ()
+        from faircrowd.fair.constraints.grammar import parse_constraint
+        from faircrowd.fair.constraints.listed import listed_constraints
+
+        return listed_constraints(self.epsilon, [parse_constraint(text) for text in self.require])
 
     def check(self) -> None:
         """Raise if an option is outside its range."""
-        check_number("epsilon", self.epsilon, low=0, high=1)
+        if self.epsilon is not None or not self.constraints:
+            check_number("epsilon", self.epsilon, low=0, high=1)
         if isinstance(self.objective, str):
             check_choice("objective", self.objective, ("accuracy", "f1"))
         check_choice("decision", self.decision, DECISIONS)
@@ -182,13 +206,19 @@ class FairOptions:
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain values, ready for JSON."""
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**found, "objective": _matrix(self.objective)}
+        found |= {"objective": _matrix(self.objective), "require": list(self.require)}
+        more = () if self.require else ("require", "believed")
+        return {name: value for name, value in found.items() if name not in more}
 
     def estimator(self, model: "Aggregator", read: ReadOptions) -> "FairCrowd":
         """Return the estimator that makes the labels of an aggregator fair, between the groups as they are read."""
         from faircrowd.fair import FairCrowd
 
-        asked = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        asked = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("epsilon", "require")}
+        if self.require:
+            asked["constraints"] = list(self.constraints)
+        elif self.epsilon is not None:
+            asked["epsilon"] = self.epsilon
         return FairCrowd(model, **asked, min_group=read.min_group, small_groups=read.small_groups)
 
 
@@ -330,8 +360,10 @@ class RunOptions:
         check_policy(self.read.min_group, self.read.small_groups)
         if self.fair is not None:
             self.fair.check()
-            if not self.read.group:
-                raise OptionError("epsilon bounds the gap between groups; give group=...", parameter="epsilon")
+            about_all = [c for c in self.fair.constraints if c.compares_groups and c.group_columns is None]
+            if not self.read.group and (about_all or not self.fair.require):
+                what = "epsilon bounds" if self.fair.epsilon is not None else f"{about_all[0]} is about"
+                raise OptionError(f"{what} the gap between groups; give group=...", parameter="epsilon")
         if self.audit is not None:
             self.audit.check()
             if not self.read.group:
@@ -426,10 +458,12 @@ class RunOptions:
         if command == "frontier":
             asked = {name: found[name] for name in FrontierOptions.__dataclass_fields__}
             return cls(read, model, frontier=FrontierOptions(**asked))
+        engine = EngineOptions("spark", master=found["master"]) if found.get("engine") == "spark" else EngineOptions()
         if "epsilon" not in found:
-            return cls(read, model)
+            return cls(read, model, engine=engine)
         asked = {name: found[name] for name in FairOptions.__dataclass_fields__ if name in found}
-        return cls(read, model, FairOptions(**asked))
+        asked["require"] = tuple(found.get("require", ()))
+        return cls(read, model, FairOptions(**asked), engine=engine)
 
 
 def _as_plain(value: object) -> object:

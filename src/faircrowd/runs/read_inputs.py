@@ -1,5 +1,6 @@
 """The votes, groups and known labels that the options of a run name: read and checked."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from faircrowd.fair.constraints.constraint_kind import Constraint
+    from faircrowd.fair.tasks.group_columns import GroupColumns
     from faircrowd.votes import VoteTable
     from faircrowd.votes.facts import Facts
 
@@ -21,6 +24,7 @@ __all__ = [
     "check_truth",
     "clear_leftovers",
     "control_values",
+    "read_columns",
     "read_inputs",
     "settle_engine",
 ]
@@ -96,6 +100,24 @@ def read_inputs(options: RunOptions, engine: EngineOptions, named: RunOptions | 
             notes += check_truth(table, found[name], f"column {name!r} of {words.tasks}", str(words.votes))
     truth, gold = (found[name] if name else None for name in (read.truth, options.learned))
     return ReadInputs(table, truth, gold, tuple(notes))
+
+
+def read_columns(constraints: "Sequence[Constraint]", votes: "VoteTable", read: ReadOptions) -> "GroupColumns":
+    """Read the columns that constraints speak of, from the tasks or the votes."""
+    from faircrowd.fair.constraints.listed import needed_columns
+    from faircrowd.fair.tasks.group_columns import read_group_columns
+
+    names = tuple(dict.fromkeys([*read.group, *needed_columns(constraints)]))
+    if not names:
+        return {}
+    return read_group_columns(
+        votes.tasks,
+        list(names),
+        votes=None if read.votes is None else (read.votes, read.task),
+        table=read.tasks,
+        delimiter=read.delimiter,
+        on_missing_group=read.on_missing_group,
+    )
 
 
 def _read_table(read: ReadOptions, engine: EngineOptions | None = None) -> "VoteTable":

@@ -15,11 +15,14 @@ from faircrowd.audit.crowd_audit import CrowdAudit, audit_by_truth, audit_crowd
 from faircrowd.audit.workers.worker_audit import WorkerAudit
 from faircrowd.engines import votes_in_memory
 from faircrowd.fair import Certificate, FairCrowd, FairResult, Frontier
+from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate
+from faircrowd.fair.general.constrained_result import ConstrainedResult
 from faircrowd.fair.known_labels import GoldEstimates, accuracy_by_epsilon
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import problem_of
 from faircrowd.report import Summary, fair_lines, summarise
 from faircrowd.report.audit_text import audit_dict, audit_lines
+from faircrowd.report.constrained_words import constrained_lines, constrained_story
 from faircrowd.report.story import fair_story, plain_story
 from faircrowd.runs.options import RunOptions
 from faircrowd.runs.progress import QUIET, Progress
@@ -76,11 +79,18 @@ class Run:
 
     @property
     def result(self) -> FairResult | None:
-        """The fair labels, with their rule and certificate."""
-        return None if self.fair is None else self.fair.result_
+        """The fair labels, with their rule and certificate; None under a list of constraints."""
+        found = None if self.fair is None else self.fair.result_
+        return None if isinstance(found, ConstrainedResult) else found
 
     @property
-    def certificate(self) -> Certificate | None:
+    def constrained(self) -> ConstrainedResult | None:
+        """The labels under a list of constraints, with their rule and certificate."""
+        found = None if self.fair is None else self.fair.result_
+        return found if isinstance(found, ConstrainedResult) else None
+
+    @property
+    def certificate(self) -> Certificate | ConstrainedCertificate | None:
         """The certificate of the fair labels."""
         return None if self.fair is None else self.fair.certificate_
 
@@ -92,6 +102,8 @@ class Run:
     @property
     def labels(self) -> Codes:
         """The class of each task: the fair labels, or the aggregator's own."""
+        if self.constrained is not None:
+            return self.constrained.label_codes
         return self.posterior.label_codes if self.result is None else self.result.solved.labels
 
     @property
@@ -111,7 +123,7 @@ class Run:
             self.truth,
             self.options.to_dict(),
             in_sample=self.in_sample,
-            fair=None if self.result is None else self.labels,
+            fair=None if self.fair is None else self.labels,
             estimates=self.estimates,
         )
 
@@ -139,6 +151,9 @@ class Run:
     def story(self) -> dict[str, Any]:
         """The numbers and sentences of the page."""
         calibration = self.model.calibration_ if isinstance(self.model, CalibratedCrowd) else None
+        if self.constrained is not None and isinstance(self.certificate, ConstrainedCertificate):
+            told = plain_story(self.summary, calibration, self.estimates) | {"note": None}
+            return told | constrained_story(self.summary, self.constrained, self.certificate)
         if self.audit is None:
             return plain_story(self.summary, calibration)
         result = self.unconstrained() if self.result is None else self.result
@@ -220,11 +235,12 @@ class Run:
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the run as pairs of a heading and a text; parameters have their Python names."""
-        more = (
-            []
-            if self.certificate is None
-            else fair_lines(self.certificate, self.summary.real_price, self.summary.estimated_price)
-        )
+        more: list[tuple[str, str]] = []
+        prices = self.summary.real_price, self.summary.estimated_price
+        if isinstance(self.certificate, ConstrainedCertificate):
+            more = constrained_lines(self.certificate, *prices)
+        elif self.certificate is not None:
+            more = fair_lines(self.certificate, *prices)
         if self.options.audit is not None and self.audit is not None:
             more = audit_lines(self.audit)
         return [*self.summary.lines(), *(("warning", warning) for warning in self.warnings), *more]
@@ -232,7 +248,8 @@ class Run:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What speaks against using the labels, or against trusting what was estimated from known labels."""
-        found = () if self.result is None or not self.result.alarm else (self.result.alarm,)
+        result = self.result or self.constrained
+        found = () if result is None or not result.alarm else (result.alarm,)
         return (*found, *self.model.calibration_.notes) if isinstance(self.model, CalibratedCrowd) else found
 
     def all_notes(self, *more: str) -> list[str]:

@@ -15,7 +15,9 @@ from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.registry import kind_of
 from faircrowd.engines import votes_in_memory
 from faircrowd.errors import InputError
+from faircrowd.fair.constraints.listed import listed_constraints, plain_parity
 from faircrowd.fair.estimator import FairCrowd, FitInputs
+from faircrowd.fair.make import FairResult
 from faircrowd.runs.options import FairOptions, ModelOptions, ReadOptions, RunOptions
 from faircrowd.runs.read_inputs import check_truth
 from faircrowd.runs.run import Run
@@ -48,18 +50,21 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
     if not isinstance(model.votes_, VoteTable):
         raise InputError("The labels of votes in Spark stay there; write the frame labels_ with Spark.")
     is_calibrated = isinstance(model, CalibratedCrowd)
+    tasks = result.problem if isinstance(result, FairResult) else result.problem.tasks
     options = RunOptions(
         _read_options(given, truth, is_calibrated, fair),
         _model_options(model, kind.name),
         FairOptions(
-            float(fair.epsilon),
+            _epsilon(fair),
             fair.objective,
             fair.decision,
             bool(fair.strict),
             int(fair.random_state),
             None if fair.confidence is None else float(fair.confidence),
-            None if fair.positive is None else result.certificate.positive,
+            None if fair.positive is None or not isinstance(result, FairResult) else result.certificate.positive,
             fair.promise,
+            () if isinstance(result, FairResult) else tuple(map(str, result.problem.constraints)),
+            bool(fair.believed) and not isinstance(result, FairResult),
         ),
         gold_in_memory=given.true_labels is not None and not isinstance(given.true_labels, str),
     )
@@ -70,8 +75,13 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
         notes = check_truth(model.votes_, facts, what, str(given.votes or "the votes"))
         found = truth_codes(model.votes_, facts)[0]
     in_sample = given.true_labels is not None and _same(truth, given.true_labels)
-    memory = _in_memory(given, result.problem.group, model, truth, options.model.parameters)
+    memory = _in_memory(given, tasks.group, model, truth, options.model.parameters)
     return Run(options, model, fair, found, in_sample, tuple(notes), memory)
+
+
+def _epsilon(fair: FairCrowd) -> float | None:
+    """Return the gap that was allowed; None if a list of constraints was given instead."""
+    return float(fair.epsilon) if fair.constraints is None else plain_parity(listed_constraints(None, fair.constraints))
 
 
 def _model_options(model: Aggregator, name: str) -> ModelOptions:

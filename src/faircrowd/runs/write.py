@@ -1,7 +1,7 @@
 """The files of a run: written together, or not at all."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from faircrowd.errors import InputError, OptionError
 from faircrowd.report import OutputFolder, groups_table, label_tables, workers_table
 from faircrowd.report.audit_text import audit_dict
 from faircrowd.report.charts import images
+from faircrowd.report.constrained_words import constrained_columns
 from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence
 from faircrowd.report.page import render_page
 from faircrowd.report.reasons import Reasons
@@ -137,9 +138,13 @@ def write_evidence(
 
 
 def _aggregate_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
-    result = run.result
+    result = run.result or run.constrained
     folder.forget(SPARK_LABELS)
-    why = None if result is None else Reasons.of(result).columns
+    why: Callable[[slice], dict[str, Any]] | None = None
+    if run.constrained is not None:
+        why = constrained_columns(run.constrained)
+    elif run.result is not None:
+        why = Reasons.of(run.result).columns
     labels = None if result is None else run.labels
     folder.write_csv("labels.csv", label_tables(run.votes, run.posterior, labels, why))
     people = workers_table(run.votes, run.labels)

@@ -36,6 +36,7 @@ __all__ = [
     "pandas_array",
     "read_facts",
     "refuse_labels",
+    "table_columns",
 ]
 
 Table: TypeAlias = TableLike | Source
@@ -87,7 +88,7 @@ def read_facts(source: Table | None, column: str, *, task: str | None = None, de
     """Read one column of a table of tasks; ``task`` is the name of the task column, where the table has it."""
     if source is None:
         raise _no_table([column])
-    named = task if task is not None and task in _names(source, delimiter) else None
+    named = task if task is not None and task in table_columns(source, delimiter) else None
     key, (fact,) = from_table(source, named, [column], "the tasks table", delimiter)
     return Facts(key, fact)
 
@@ -120,7 +121,7 @@ def find_facts(
         return _objects(list(facts)), [_objects(list(facts.values()))]
     if (wanted := _named_columns(facts)) is not None:
         if tasks is not None and are_in_tasks(facts, votes, tasks, delimiter):
-            named = votes[1] if votes is not None and votes[1] in _names(tasks, delimiter) else None
+            named = votes[1] if votes is not None and votes[1] in table_columns(tasks, delimiter) else None
             return from_table(tasks, named, wanted, "the tasks table", delimiter)
         if votes is not None:
             return from_table(votes[0], votes[1], wanted, "the votes", delimiter)
@@ -144,7 +145,9 @@ def are_in_tasks(
     wanted = _named_columns(facts)
     if wanted is None or tasks is None:
         return False
-    return votes is None or not set(wanted) <= set(_names(votes[0], delimiter)) - set(_names(tasks, delimiter))
+    return votes is None or not set(wanted) <= set(table_columns(votes[0], delimiter)) - set(
+        table_columns(tasks, delimiter)
+    )
 
 
 def _named_columns(facts: ByTask | Facts) -> list[str] | None:
@@ -171,7 +174,7 @@ def from_table(
     table = _opened(source, delimiter)
     if isinstance(table, Source):
         where = str(table.path)
-    columns = _names(table, delimiter)
+    columns = table_columns(table, delimiter)
     indexed = None
     if key is None and not isinstance(table, Source):
         native: Any = nw.to_native(table, pass_through=True)
@@ -225,7 +228,8 @@ def _opened(source: Table, delimiter: str | None) -> Source | FrameLike:
     return open_source(source, delimiter=delimiter) if isinstance(source, str | os.PathLike) else source
 
 
-def _names(source: Table, delimiter: str | None) -> list[str]:
+def table_columns(source: Table, delimiter: str | None) -> list[str]:
+    """Return the names of a table's columns."""
     table = _opened(source, delimiter)
     return table.header() if isinstance(table, Source) else names_of(table)
 

@@ -21,6 +21,7 @@ from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
 __all__ = [
     "Grouped",
+    "align_groups",
     "attach_groups",
     "gold_codes",
     "gold_pairs",
@@ -70,7 +71,7 @@ def attach_groups(
     """
     check_index(sensitive_features, table.tasks, "sensitive_features")
     key, columns = find_facts(sensitive_features, votes, tasks, delimiter)
-    found = _align(table.tasks, key, columns, on_missing_group)
+    found = align_groups(table.tasks, key, columns, on_missing_group)
     grouped = table.with_groups(found.groups, found.group, found.left_out)
     if len(key) > len(table.tasks) and are_in_tasks(sensitive_features, votes, tasks, delimiter):
         place = table.tasks.code_of(key)
@@ -129,12 +130,12 @@ def groups_of(tasks: Vocabulary, sensitive_features: ByTask, *, on_missing_group
         columns = [column if isinstance(column, np.ndarray) else as_objects(list(column)) for column in columns]
         if len(columns[0]) != len(tasks):
             raise InputError(f"sensitive_features has {len(columns[0]):,} rows for {len(tasks):,} tasks.")
-        return _align(tasks, None, columns, on_missing_group)
+        return align_groups(tasks, None, columns, on_missing_group)
     check_index(sensitive_features, tasks, "sensitive_features")
-    return _align(tasks, *find_facts(sensitive_features, None, None, None), on_missing_group)
+    return align_groups(tasks, *find_facts(sensitive_features, None, None, None), on_missing_group)
 
 
-def _align(tasks: Vocabulary, key: Column | None, columns: Sequence[Column], on_missing_group: str) -> Grouped:
+def align_groups(tasks: Vocabulary, key: Column | None, columns: Sequence[Column], on_missing_group: str) -> Grouped:
     """Return the group of each task, by its key (by its row, if there are no keys), and the groups."""
     check_choice("on_missing_group", on_missing_group, ON_MISSING_GROUP)
     coded = [encode(column) for column in columns]

@@ -255,6 +255,9 @@ def test_text_files_with_a_quote_left_open_are_refused(spark: Any, tmp_path: Pat
             read_frame(spark, where)
     with pytest.raises(FileError, match=r"part-1.csv ends inside a quote"):
         read_frame(spark, str(folder), format="csv")
+    torn.write_text('task,worker,label\n1,a,x\n1,b,y\n2,a,"x\n2,b,x\n3,a,y"\n3,b,y\n')
+    with pytest.raises(FileError, match=r"torn.csv: the quote .* row 3 \(line 4\) .* would take the 2 rows"):
+        read_frame(spark, str(torn))
 
 
 def test_labels_with_a_line_break_are_noted(spark: Any) -> None:

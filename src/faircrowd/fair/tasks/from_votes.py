@@ -1,6 +1,6 @@
 """From votes and an aggregator to the tasks to be labelled fairly: those that it is fitted to, or new ones."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -14,14 +14,26 @@ from faircrowd.aggregate.registry import kind_of
 from faircrowd.engines import SparkVotes, Votes, in_spark, votes_of
 from faircrowd.engines.protocols import SparkFrame
 from faircrowd.errors import InputError, OptionError
+from faircrowd.fair.constraints.constraint_kind import Constraint
+from faircrowd.fair.constraints.listed import needed_columns
+from faircrowd.fair.tasks.group_columns import GroupColumns, is_read, read_group_columns
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import check_groups, read_posterior
-from faircrowd.votes import VoteTable, read_votes
+from faircrowd.votes import Vocabulary, VoteTable, read_votes
 from faircrowd.votes.facts import read_facts
 from faircrowd.votes.group_policy import check_comparable, plan_groups
-from faircrowd.votes.groups import attach_groups, settle_groups
+from faircrowd.votes.groups import attach_groups, intersect, settle_groups
 
-__all__ = ["VotesLike", "fit_problem", "from_posterior", "known_labels", "new_problem", "problem_of", "settled"]
+__all__ = [
+    "VotesLike",
+    "fit_constrained",
+    "fit_problem",
+    "from_posterior",
+    "known_labels",
+    "new_problem",
+    "problem_of",
+    "settled",
+]
 
 VotesLike: TypeAlias = TableLike | VoteTable | SparkFrame | SparkVotes | ArrayLike
 """Votes, in memory, in a file or in Spark; or a posterior, for a ``FairCrowd`` without an aggregator."""
@@ -63,6 +75,78 @@ def fit_problem(
         raise OptionError(f"{type(estimator).__name__} has no fit_predict_proba; FairCrowd needs a posterior.")
     problem = read_posterior(estimator.fit_predict_proba(data, *args, **kwargs), sensitive_features)
     return settled(problem, min_group, small_groups)
+
+
+def fit_constrained(
+    estimator: object,
+    data: VotesLike,
+    *args: Any,
+    constraints: Sequence[Constraint],
+    sensitive_features: "ByTask | GroupColumns | None" = None,
+    tasks: TableLike | None = None,
+    read_options: Mapping[str, Any] | None = None,
+    **kwargs: Any,
+) -> tuple[Problem, GroupColumns]:
+    """Fit an estimator to votes (or take a posterior), and return the tasks and the columns that constraints speak of.
+
+    The group of a task is that of the first constraint that compares groups, unless votes have groups already. Other
+    arguments are those of ``FairCrowd.fit``; ``sensitive_features`` may also be columns that were read already.
+    """
+    given, names = dict(read_options or {}), needed_columns(constraints)
+    reading = {"on_missing_group": given.get("on_missing_group", "error")}
+    if not isinstance(estimator, Aggregator):
+        if isinstance(estimator, type) or not (estimator is None or hasattr(estimator, "fit_predict_proba")):
+            raise OptionError(f"estimator={estimator!r} has no fit_predict_proba; FairCrowd needs a posterior.")
+        if tasks is not None or given:
+            raise OptionError("tasks and read_options are for votes and an aggregator of faircrowd; leave them out.")
+        values = data if estimator is None else estimator.fit_predict_proba(data, *args, **kwargs)
+        problem = read_posterior(values, None, without_groups=True)
+        return problem, _columns(problem.tasks, sensitive_features, names, **reading)
+    if in_spark(data):
+        raise OptionError(
+            "constraints are for votes in memory or in a file; in Spark, epsilon=... is what there is.",
+            parameter="constraints",
+        )
+    gold = known_labels(estimator, args, kwargs)
+    in_table = isinstance(data, VoteTable)
+    votes = _votes(data, None, None if in_table else tasks, gold, given)
+    where: dict[str, Any] = {"table": tasks, "delimiter": given.get("delimiter")}
+    if not in_table and tasks is None:
+        where["votes"] = (data, given.get("task"))
+    columns = _columns(votes.tasks, sensitive_features, names, **where, **reading)
+    if votes.groups is None:
+        main = next((c.group_columns for c in constraints if c.compares_groups and c.group_columns), tuple(columns))
+        votes = _with_main_groups(votes, columns, main)
+    if tasks is not None and isinstance(gold, str):
+        facts = read_facts(tasks, gold, task=given.get("task"), delimiter=given.get("delimiter"))
+        args, kwargs = (facts, *args[1:]), {name: v for name, v in kwargs.items() if name != "true_labels"}
+    model = estimator.fit(votes, *args, **kwargs)
+    return from_posterior(model.posterior_, model.votes_), columns
+
+
+def _columns(
+    tasks: Vocabulary, sensitive_features: "ByTask | GroupColumns | None", names: tuple[str, ...], **where: Any
+) -> GroupColumns:
+    if is_read(sensitive_features):
+        return sensitive_features
+    if sensitive_features is None:
+        if names and where.get("table") is None and where.get("votes") is None:
+            raise InputError("Constraints compare groups; give sensitive_features=...", parameter="sensitive_features")
+        sensitive_features = list(names)
+    if isinstance(sensitive_features, list) and not sensitive_features:
+        return {}
+    return read_group_columns(tasks, sensitive_features, names, **where)
+
+
+def _with_main_groups(votes: VoteTable, columns: GroupColumns, names: Sequence[str]) -> VoteTable:
+    """Give each task the group of some columns; one group of all tasks if there are none."""
+    if not names:
+        return votes.with_groups(Vocabulary.of(["all tasks"]), np.zeros(votes.n_tasks, dtype=np.int32))
+    if len(names) == 1:
+        group, groups, left_out = columns[names[0]]
+        return votes.with_groups(groups, group, left_out)
+    group, groups = intersect([(columns[name].group, columns[name].groups) for name in names])
+    return votes.with_groups(groups, group)
 
 
 def settled(problem: Problem, min_group: int, small_groups: str = "leave-out") -> Problem:

@@ -18,7 +18,7 @@ from faircrowd.votes.alignment import check_index
 from faircrowd.votes.encode import encode
 from faircrowd.votes.facts import Numbers, find_facts, pandas_array
 from faircrowd.votes.frames import column_of, find_column, frame_of, is_frame
-from faircrowd.votes.groups import groups_of
+from faircrowd.votes.groups import Grouped, groups_of
 from faircrowd.votes.lookup import is_missing
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes, as_objects, shown
@@ -80,16 +80,23 @@ def read_posterior(
     evidence: "ValuesLike | None" = None,
     ties: str = "first",
     one_group_will_do: bool = False,
+    without_groups: bool = False,
     on_missing_group: str = "error",
 ) -> Problem:
-    """Check a posterior and its groups, and return them as a problem."""
+    """Check a posterior and its groups, and return them as a problem.
+
+    With ``without_groups``, all tasks are of one group.
+    """
     check_choice("ties", ties, TIES)
     tasks, classes, style, values, as_array = _values(posterior)
     check_posterior(values, tasks)
-    if sensitive_features is None:
+    if without_groups:
+        codes, groups, left_out = Grouped(np.zeros(len(tasks), dtype=np.int32), Vocabulary.of(["all tasks"]), {})
+    elif sensitive_features is None:
         raise InputError("The group of each task is needed; give sensitive_features=...")
-    codes, groups, left_out = groups_of(tasks, sensitive_features, on_missing_group=on_missing_group)
-    if not one_group_will_do:
+    else:
+        codes, groups, left_out = groups_of(tasks, sensitive_features, on_missing_group=on_missing_group)
+    if not (one_group_will_do or without_groups):
         check_groups(groups)
     log_odds, scores = None, values
     if log_posterior is not None:

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-__all__ = ["gap_is_below", "ordered_differences", "p_value_below", "upper_limit"]
+__all__ = ["ordered_differences", "p_value_below", "upper_limit"]
 
 _MOST_EXACT = 5_000
 _SAME_STATISTIC = 1e-9  # statistics that are nearer to each other are of equally extreme samples
@@ -101,27 +101,6 @@ def upper_limit(x: int, m: int, y: int, n: int, error: float) -> float:
     while p_value_below(x, m, y, n, found) > error:
         found = min(found + _LIMIT_PRECISION / 2, 1.0)
     return float(found)
-
-
-def gap_is_below(counts: NDArray[np.int64], epsilon: float, error: float) -> bool:
-    """Return whether counts show that the gap of the population is below epsilon.
-
-    All differences of rates must be shown to be below it, each at this level: no correction is needed, because a gap of
-    epsilon or more means that one of them is not below, and its own test must err (an intersection-union test).
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (n_groups, n_classes)
-    epsilon, error : float
-
-    Examples
-    --------
-    >>> gap_is_below(np.array([[520, 480], [510, 490]]), 0.05, 0.05)
-    True
-    >>> gap_is_below(np.array([[52, 48], [51, 49]]), 0.05, 0.05)
-    False
-    """
-    return all(p_value_below(*one, epsilon) <= error for one in ordered_differences(counts))
 
 
 def ordered_differences(counts: NDArray[np.int64]) -> list[tuple[int, int, int, int]]:

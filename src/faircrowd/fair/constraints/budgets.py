@@ -1,0 +1,78 @@
+"""Budgets: how many labels may be changed, and how many tasks may be sent to a person."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from faircrowd.fair.constraints.constraint_kind import Constraint, check_level
+from faircrowd.fair.constraints.quantities import Comparison, GroupedTasks, Range
+
+__all__ = ["ChangeBudget", "ReviewBudget"]
+
+
+@dataclass(frozen=True)
+class ChangeBudget(Constraint):
+    """At most a share of the aggregator's own labels is changed; a reviewed task does not count as changed.
+
+    Parameters
+    ----------
+    share : float
+        From 0 to 1.
+    """
+
+    share: float
+    word: ClassVar[str] = "changed"
+    level_name: ClassVar[str] = "share"
+    by_own_label: ClassVar[bool] = True
+    compares_groups: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check the limit."""
+        check_level(self, "share")
+
+    def relaxed_words(self, level: float, n_tasks: int) -> str:
+        """Say what it is to relax it."""
+        return f"at least {math.ceil(level * n_tasks - 1e-6):,} of {n_tasks:,} labels must change ({level:.3g})"
+
+    def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
+        """Compare the share of changed labels with its limit; groups are the own labels."""
+        changed = [tasks.given(own, k) for own in range(tasks.n_classes) for k in range(tasks.n_classes) if k != own]
+        total = changed[0]
+        for part in changed[1:]:
+            total = total + part
+        return [Range([total], high=self.share, about="share of changed labels")]
+
+
+@dataclass(frozen=True)
+class ReviewBudget(Constraint):
+    """At most a share of the tasks is sent to a person, who finds the true label.
+
+    Tasks and labels are chosen together. A reviewed task counts toward the rates of its group with its posterior.
+
+    Parameters
+    ----------
+    share : float
+        From 0 to 1.
+    """
+
+    share: float
+    word: ClassVar[str] = "reviewed"
+    level_name: ClassVar[str] = "share"
+    adds_review: ClassVar[bool] = True
+    compares_groups: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check the limit."""
+        check_level(self, "share")
+
+    def relaxed_words(self, level: float, n_tasks: int) -> str:
+        """Say what it is to relax it."""
+        return f"at least {math.ceil(level * n_tasks - 1e-6):,} of {n_tasks:,} tasks must be reviewed ({level:.3g})"
+
+    def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
+        """Compare the share of reviewed tasks with its limit."""
+        groups = range(tasks.mass.size)
+        total = tasks.given(0, tasks.n_classes)
+        for a in groups[1:]:
+            total = total + tasks.given(a, tasks.n_classes)
+        return [Range([total], high=self.share, about="share of reviewed tasks")]

@@ -1,0 +1,234 @@
+"""The best randomized outcomes: smooth the dual, solve the linear program over the atoms that are nearly tied, certify.
+
+A few atoms all go to the linear program. Of many, good multipliers show which outcomes can be optimal; atoms with one
+such outcome are decided, the program is solved over the others, and its multipliers are checked on all atoms: if value
+and bound differ, or there is no solution, more outcomes are admitted and the program is solved again.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.errors import SolverError
+from faircrowd.fair.general.cell_atoms import (
+    CellAtoms,
+    amounts_of,
+    best_outcomes,
+    highest_scores,
+    prices_at,
+    sensitivities,
+)
+from faircrowd.fair.general.row_matrix import RowMatrix
+from faircrowd.fair.general.soft_dual import good_multipliers
+from faircrowd.fair.tolerances import HIGHS_FEASIBILITY, PROVED_OPTIMAL
+
+__all__ = ["BestFractions", "find_best_fractions"]
+
+_MAX_ATOMS_AT_ONCE = 300
+_FIRST_WIDTH = 3e-4
+_VIOLATION_COST = 100.0
+"""What a unit of violation costs when it is sought how far constraints must be relaxed: more than labels can gain."""
+
+_KEPT = 1e-9
+"""Rows are kept if they are violated by no more than this in all."""
+
+
+@dataclass(frozen=True, eq=False)
+class BestFractions:
+    """The best randomized outcomes, or, if none keep the constraints, those that violate them least.
+
+    Attributes
+    ----------
+    fractions : ndarray, shape (n_atoms, n_outcomes)
+        The fraction of each atom that gets each outcome.
+    multipliers : ndarray, shape (n_rows,)
+    value, bound : float
+        The objective, and the dual value that no outcomes within the constraints exceed.
+    violation : ndarray, shape (n_rows,)
+        By how much each row is violated; all 0 if the constraints can be kept.
+    solver : str
+    """
+
+    fractions: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+    value: float
+    bound: float
+    violation: NDArray[np.float64]
+    solver: str
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether there are outcomes that keep the constraints."""
+        return float(self.violation.sum()) <= _KEPT
+
+
+def find_best_fractions(
+    atoms: CellAtoms, rows: RowMatrix, n_cells: int, start: NDArray[np.float64] | None = None
+) -> BestFractions:
+    """Find the best randomized outcomes; ``start`` may hold the multipliers of similar limits."""
+    n_atoms = atoms.mass.size
+    if n_atoms <= _MAX_ATOMS_AT_ONCE:
+        allowed = np.ones(atoms.gains.shape, dtype=bool)
+        found = _restricted(atoms, rows, n_cells, allowed)
+        return found or _violating_least(atoms, rows, n_cells, allowed)
+    near = good_multipliers(atoms, rows, n_cells, start)
+    width, best = _FIRST_WIDTH, None
+    allowed = _near_best(atoms, rows, n_cells, near, width)
+    while True:
+        found = _restricted(atoms, rows, n_cells, allowed)
+        if found is None and best is None and width > _FIRST_WIDTH:
+            least = _violating_least(atoms, rows, n_cells, allowed)
+            if not least.is_feasible:
+                return least
+            allowed |= least.fractions > 0
+            found = _restricted(atoms, rows, n_cells, allowed)
+        if found is not None and (best is None or found.bound - found.value < best.bound - best.value):
+            best = found
+        if best is not None and (best.bound - best.value <= PROVED_OPTIMAL or allowed.all()):
+            return best
+        if allowed.all():
+            raise SolverError(
+                "HiGHS found no solution of the linear program over all tasks, although there is one; weights or gains "
+                "that differ by many orders of magnitude can cause this: bring them closer together."
+            )
+        width *= 4 if found is None else 2
+        allowed |= _near_best(atoms, rows, n_cells, near, width)
+        if found is not None:
+            allowed |= _near_best(atoms, rows, n_cells, found.multipliers, width)
+
+
+def _violating_least(atoms: CellAtoms, rows: RowMatrix, n_cells: int, allowed: NDArray[np.bool_]) -> BestFractions:
+    """Return the outcomes that violate the rows least; ``allowed`` is where the search begins."""
+    allowed = allowed.copy()
+    width = _FIRST_WIDTH
+    while True:
+        found = _restricted(atoms, rows, n_cells, allowed, _VIOLATION_COST)
+        if found is None:
+            raise SolverError("HiGHS found no solution of the linear program, not even one that breaks constraints.")
+        if found.bound - found.value <= 10 * PROVED_OPTIMAL * _VIOLATION_COST or allowed.all():
+            return found
+        width *= 4
+        allowed |= _near_best(atoms, rows, n_cells, found.multipliers, width)
+
+
+def _near_best(
+    atoms: CellAtoms, rows: RowMatrix, n_cells: int, multipliers: NDArray[np.float64], width: float
+) -> NDArray[np.bool_]:
+    """Return whether the score of each outcome of each atom is within ``width``, in multipliers, of its best."""
+    shape = (n_cells, atoms.n_features, atoms.gains.shape[1])
+    prices, widths = prices_at(rows, multipliers, shape), width * sensitivities(rows, shape)
+    margin, best = best_outcomes(atoms, prices)
+    allowed = np.zeros(atoms.gains.shape, dtype=bool)
+    allowed[np.arange(best.size), best] = True
+    near = np.flatnonzero(margin <= widths[atoms.cell])  # mostly few
+    cell = atoms.cell[near]
+    scores = atoms.gains[near] - prices[cell, 0]
+    if atoms.features.shape[1]:
+        scores -= np.einsum("ny,nyj->nj", atoms.features[near], prices[cell, 1:])
+    allowed[near] = scores >= scores.max(axis=1, keepdims=True) - widths[cell][:, None]
+    return allowed
+
+
+class _Columns(NamedTuple):
+    """The unknowns of a linear program: an atom and an outcome each."""
+
+    atom: NDArray[np.int64]
+    outcome: NDArray[np.int64]
+
+
+def _restricted(
+    atoms: CellAtoms, rows: RowMatrix, n_cells: int, allowed: NDArray[np.bool_], violation_cost: float | None = None
+) -> BestFractions | None:
+    """Solve the program over the outcomes that are allowed; None if there is no solution.
+
+    With ``violation_cost``, rows may be violated at this cost, so that there is always a solution.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+    shape = (n_cells, atoms.n_features, atoms.gains.shape[1])
+    is_open = allowed.sum(axis=1) > 1
+    opened, closed = np.flatnonzero(is_open), np.flatnonzero(~is_open)
+    fractions = allowed.astype(np.float64)
+    fixed = rows.on_amounts @ amounts_of(atoms.some(closed), fractions[closed], n_cells).ravel()
+    atom, outcome = np.nonzero(allowed[opened])
+    columns = _Columns(opened[atom], outcome)
+    # The unknowns are parts of the weight of a cell, not of an atom, so that coefficients are alike.
+    cell_mass = np.bincount(atoms.cell, weights=atoms.mass, minlength=n_cells).astype(np.float64)
+    parts = atoms.mass[opened] / cell_mass[atoms.cell[opened]]
+    scale = 1.0 / float(parts.mean()) if parts.size else 1.0
+    matrix = rows.on_amounts @ _amounts_per_unit(atoms, columns, cell_mass, shape)
+    has = np.flatnonzero(rows.centre >= 0)
+    centres = csr_array((rows.on_centre[has], (has, rows.centre[has])), shape=(rows.n_rows, rows.n_centres))
+    blocks: list[Any] = [matrix, centres]
+    costs = [
+        -cell_mass[atoms.cell[columns.atom]] * atoms.gains[columns.atom, columns.outcome],
+        np.zeros(rows.n_centres),
+    ]
+    bounds: list[tuple[float | None, float | None]] = [(0, None)] * atom.size + [(None, None)] * rows.n_centres
+    if violation_cost is not None:
+        blocks += [eye_array(rows.n_rows), -eye_array(rows.n_rows)]
+        costs += [np.full(2 * rows.n_rows, violation_cost)]
+        bounds += [(0, None)] * (2 * rows.n_rows)
+    inner: Any = hstack(blocks, format="csr")
+    if inner.shape[1] == 0:  # nothing is open
+        inner = csr_array((rows.n_rows, 1))
+        costs, bounds = [np.zeros(1)], [(0, 0)]
+    one_each = csr_array((np.ones(atom.size), (atom, np.arange(atom.size))), shape=(opened.size, inner.shape[1]))
+    program: Any = linprog
+    found: Any = None
+    for presolve in (True, False):  # presolve can mistake the rounding of weights for a contradiction
+        found = program(
+            np.concatenate(costs),
+            A_ub=vstack([inner, -inner], format="csr"),
+            b_ub=scale * np.concatenate([rows.upper - fixed, fixed - rows.lower]),
+            A_eq=one_each if opened.size else None,
+            b_eq=scale * parts if opened.size else None,
+            bounds=bounds,
+            method="highs",
+            options={
+                "primal_feasibility_tolerance": HIGHS_FEASIBILITY,
+                "dual_feasibility_tolerance": HIGHS_FEASIBILITY,
+                "presolve": presolve,
+            },
+        )
+        if found.status == 0:
+            break
+    if found.status != 0:
+        return None
+    marginals = -np.asarray(found.ineqlin.marginals)
+    multipliers = rows.balanced(marginals[: rows.n_rows] - marginals[rows.n_rows :])
+    solution = np.asarray(found.x)
+    labelled = np.zeros((opened.size, shape[2]))
+    labelled[atom, outcome] = np.maximum(solution[: atom.size], 0.0)
+    some = labelled.sum(axis=1) > 0.0  # an atom of negligible weight may have no part at all
+    labelled[~some] = allowed[opened[~some]] * np.eye(shape[2])[np.argmax(allowed[opened[~some]], axis=1)]
+    fractions[opened] = labelled / labelled.sum(axis=1, keepdims=True)
+    violation = np.zeros(rows.n_rows)
+    if violation_cost is not None:
+        violation = solution[-2 * rows.n_rows :].reshape(2, -1).sum(axis=0) / scale
+        multipliers = rows.balanced(np.clip(multipliers, -violation_cost, violation_cost))
+    value = float((atoms.mass[:, None] * fractions * atoms.gains).sum())
+    value -= (violation_cost or 0.0) * float(violation.sum())
+    bound = highest_scores(atoms, prices_at(rows, multipliers, shape)) + rows.dual_cost(multipliers)
+    solver = f"linear program over {opened.size:,} of {atoms.mass.size:,} atoms and {rows.n_rows:,} rows"
+    return BestFractions(fractions, multipliers, value, max(bound, value), violation, solver)
+
+
+def _amounts_per_unit(
+    atoms: CellAtoms, columns: _Columns, cell_mass: NDArray[np.float64], shape: tuple[int, int, int]
+) -> Any:
+    """Return by how much each amount grows with each unknown, as a sparse array."""
+    from scipy.sparse import csr_array
+
+    n_cells, n_features, n_outcomes = shape
+    cell = atoms.cell[columns.atom].astype(np.int64)
+    features = np.column_stack([np.ones(columns.atom.size), atoms.features[columns.atom]])
+    index = (cell[:, None] * n_features + np.arange(n_features)) * n_outcomes + columns.outcome[:, None]
+    values = features * cell_mass[cell][:, None]
+    unknown = np.repeat(np.arange(columns.atom.size), n_features)
+    return csr_array(
+        (values.ravel(), (index.ravel(), unknown)), shape=(n_cells * n_features * n_outcomes, columns.atom.size)
+    )

@@ -1,0 +1,189 @@
+r"""Tasks of one cell with the same posterior, which are interchangeable, and their scores at given multipliers.
+
+The score of an outcome is what it gains minus its prices, which depend on the cell and, where a constraint weighs tasks
+by their posterior, on the posterior: :math:`U_{ij} - \Lambda_{c0j} - \sum_y p_{iy} \Lambda_{cyj}`, where
+:math:`\Lambda = A^\top \lambda` are the prices that the multipliers :math:`\lambda` of the rows add up to.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.fair.general.row_matrix import RowMatrix
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["CellAtoms", "amounts_of", "best_outcomes", "highest_scores", "prices_at", "sensitivities", "soft_scores"]
+
+
+class CellAtoms(NamedTuple):
+    """Atoms: tasks of one cell with the same posterior and weight.
+
+    Attributes
+    ----------
+    gains : ndarray, shape (n_atoms, n_outcomes)
+        What each outcome gains.
+    features : ndarray, shape (n_atoms, n_classes or 0)
+        The posterior; no columns if no constraint weighs tasks by it.
+    cell : ndarray of int32, shape (n_atoms,)
+    mass : ndarray, shape (n_atoms,)
+        The atom's part of all weight.
+    n_tasks : ndarray of int64, shape (n_atoms,)
+        Number of tasks.
+    """
+
+    gains: NDArray[np.float64]
+    features: NDArray[np.float64]
+    cell: Codes
+    mass: NDArray[np.float64]
+    n_tasks: NDArray[np.int64]
+
+    @property
+    def n_features(self) -> int:
+        """Number of features: one, which is 1 for all tasks, and the posterior if a constraint weighs tasks by it."""
+        return 1 + int(self.features.shape[1])
+
+    def some(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> "CellAtoms":
+        """Return some of the atoms."""
+        return CellAtoms(self.gains[rows], self.features[rows], self.cell[rows], self.mass[rows], self.n_tasks[rows])
+
+
+def prices_at(rows: RowMatrix, multipliers: NDArray[np.float64], shape: tuple[int, int, int]) -> NDArray[np.float64]:
+    """Return the prices of the outcomes in each cell, for each feature: shape (n_cells, n_features, n_outcomes)."""
+    return np.ascontiguousarray(np.asarray(rows.on_amounts.T @ multipliers).reshape(shape))
+
+
+def sensitivities(rows: RowMatrix, shape: tuple[int, int, int]) -> NDArray[np.float64]:
+    """Return, per cell, by how much a score changes at most if one multiplier changes by one; at least 1."""
+    largest = np.asarray(abs(rows.on_amounts).max(axis=0).toarray()).reshape(shape)
+    return np.asarray(np.maximum(largest.max(axis=(1, 2)), 1.0))
+
+
+def best_outcomes(atoms: CellAtoms, prices: NDArray[np.float64]) -> tuple[NDArray[np.float64], Codes]:
+    """Return by how much the best outcome of each atom beats the second, and the best outcome."""
+    margin, best = np.empty(atoms.mass.size), np.zeros(atoms.mass.size, dtype=np.int32)
+    _margins(atoms.gains, atoms.features, atoms.cell, prices, margin, best)
+    return margin, best
+
+
+def highest_scores(atoms: CellAtoms, prices: NDArray[np.float64]) -> float:
+    """Return the mean of the highest scores."""
+    return float(_mean_of_highest(atoms.gains, atoms.features, atoms.cell, atoms.mass, prices))
+
+
+def soft_scores(
+    atoms: CellAtoms, prices: NDArray[np.float64], temperature: float, sensitivity: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the mean of a softened highest score, and the amounts of the outcomes that it amounts to."""
+    total, amounts = _soft(atoms.gains, atoms.features, atoms.cell, atoms.mass, prices, temperature * sensitivity)
+    return float(total), amounts
+
+
+def amounts_of(atoms: CellAtoms, fractions: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
+    """Return the amounts of outcomes, given the fraction of each atom that gets each outcome."""
+    amounts = np.zeros((n_cells, atoms.n_features, atoms.gains.shape[1]))
+    _add_amounts(atoms.features, atoms.cell, atoms.mass, fractions, amounts)
+    return amounts
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_amounts(
+    features: NDArray[np.float64],
+    cell: Codes,
+    mass: NDArray[np.float64],
+    fractions: NDArray[np.float64],
+    amounts: NDArray[np.float64],
+) -> None:
+    for i in range(cell.size):
+        c = cell[i]
+        for j in range(fractions.shape[1]):
+            part = mass[i] * fractions[i, j]
+            if part > 0.0:
+                amounts[c, 0, j] += part
+                for y in range(features.shape[1]):
+                    amounts[c, 1 + y, j] += part * features[i, y]
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _score(
+    gains: NDArray[np.float64], features: NDArray[np.float64], prices: NDArray[np.float64], i: int, c: int, j: int
+) -> float:
+    score: float = gains[i, j] - prices[c, 0, j]
+    for y in range(features.shape[1]):
+        score -= features[i, y] * prices[c, 1 + y, j]
+    return score
+
+
+@numba.njit(cache=True, nogil=True)
+def _margins(
+    gains: NDArray[np.float64],
+    features: NDArray[np.float64],
+    cell: Codes,
+    prices: NDArray[np.float64],
+    margin: NDArray[np.float64],
+    label: Codes,
+) -> None:
+    for i in range(cell.size):
+        best = second = -np.inf
+        for j in range(gains.shape[1]):
+            score = _score(gains, features, prices, i, cell[i], j)
+            if score > best:
+                best, second, label[i] = score, best, j
+            elif score > second:
+                second = score
+        margin[i] = best - second
+
+
+@numba.njit(cache=True, nogil=True)
+def _mean_of_highest(
+    gains: NDArray[np.float64],
+    features: NDArray[np.float64],
+    cell: Codes,
+    mass: NDArray[np.float64],
+    prices: NDArray[np.float64],
+) -> float:
+    total, lost = 0.0, 0.0  # what rounding lost is added back
+    for i in range(cell.size):
+        best = -np.inf
+        for j in range(gains.shape[1]):
+            best = max(best, _score(gains, features, prices, i, cell[i], j))
+        term = mass[i] * best - lost
+        new = total + term
+        lost = (new - total) - term
+        total = new
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def _soft(
+    gains: NDArray[np.float64],
+    features: NDArray[np.float64],
+    cell: Codes,
+    mass: NDArray[np.float64],
+    prices: NDArray[np.float64],
+    scale: NDArray[np.float64],
+) -> tuple[float, NDArray[np.float64]]:
+    n_outcomes = gains.shape[1]
+    amounts = np.zeros(prices.shape)
+    score = np.empty(n_outcomes)
+    total = 0.0
+    for i in range(cell.size):
+        c = cell[i]
+        top = -np.inf
+        for j in range(n_outcomes):
+            score[j] = _score(gains, features, prices, i, c, j)
+            top = max(top, score[j])
+        sum_ = 0.0
+        for j in range(n_outcomes):
+            away = (score[j] - top) / scale[c]
+            score[j] = np.exp(away) if away > -40.0 else 0.0
+            sum_ += score[j]
+        total += mass[i] * (top + scale[c] * np.log(sum_))
+        for j in range(n_outcomes):
+            if score[j] > 0.0:
+                part = mass[i] * score[j] / sum_
+                amounts[c, 0, j] += part
+                for y in range(features.shape[1]):
+                    amounts[c, 1 + y, j] += part * features[i, y]
+    return total, amounts

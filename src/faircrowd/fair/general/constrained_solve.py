@@ -1,0 +1,326 @@
+"""From tasks and a list of constraints to labels: atoms, the best randomized outcomes, then those of whole tasks."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.errors import OptionError
+from faircrowd.fair.constraints.constraint_kind import Constraint
+from faircrowd.fair.constraints.quantities import Comparison, GroupedTasks
+from faircrowd.fair.general.best_fractions import BestFractions, find_best_fractions
+from faircrowd.fair.general.cell_atoms import CellAtoms
+from faircrowd.fair.general.partitions import (
+    Partition,
+    PartitionKey,
+    cells_of,
+    group_tasks,
+    key_of,
+    partition_by,
+)
+from faircrowd.fair.general.row_matrix import Compared, RowMatrix, make_rows
+from faircrowd.fair.general.whole_outcomes import WholeOutcomes, draw_whole, gained, round_whole, strict_whole
+from faircrowd.fair.objective import Gain
+from faircrowd.fair.program.atoms import merge, merge_by_weight
+from faircrowd.fair.tasks.group_columns import GroupColumns
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["ConstrainedProblem", "ConstrainedSolution", "pose", "solve_constraints"]
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedProblem:
+    """Tasks in memory and what their labels must keep.
+
+    Attributes
+    ----------
+    tasks : Problem
+    constraints : tuple of Constraint
+    gain : Gain
+    columns : mapping
+        The sensitive columns.
+    partitions : tuple of Partition
+        The groups that constraints compare.
+    grouped : tuple of GroupedTasks
+        The same, as constraints see them.
+    left_out : tuple of dict
+        For each partition, the groups that no constraint speaks of, with the reason.
+    atoms : CellAtoms
+    atom : ndarray of int64, shape (n_tasks,)
+        The atom of each task.
+    of_cell : list of ndarray of int32
+        The group of each cell in each partition.
+    compared : tuple of Compared
+        The comparisons of each constraint.
+    rows : RowMatrix
+    """
+
+    tasks: Problem
+    constraints: tuple[Constraint, ...]
+    gain: Gain
+    columns: GroupColumns
+    partitions: tuple[Partition, ...]
+    grouped: tuple[GroupedTasks, ...]
+    left_out: tuple[dict[str, str], ...]
+    atoms: CellAtoms
+    atom: NDArray[np.int64]
+    posterior: NDArray[np.float64]
+    of_cell: list[Codes]
+    compared: tuple[Compared, ...]
+    rows: RowMatrix
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return self.of_cell[0].size
+
+    @property
+    def has_review(self) -> bool:
+        """Whether tasks may be sent to a person."""
+        return any(constraint.adds_review for constraint in self.constraints)
+
+    @property
+    def n_outcomes(self) -> int:
+        """Number of outcomes: the labels, and perhaps "send to a person"."""
+        return self.tasks.n_classes + int(self.has_review)
+
+    def with_level(self, number: int, level: float) -> "ConstrainedProblem":
+        """Return the same problem with another limit for one of the constraints."""
+        constraints = list(self.constraints)
+        constraints[number] = constraints[number].with_level(level)
+        compared = [
+            Compared(c, t, old if c != number else constraints[c].comparisons(self.grouped[t]))
+            for c, t, old in self.compared
+        ]
+        rows = make_rows(compared, self.grouped, self.of_cell)
+        return replace(self, constraints=tuple(constraints), compared=tuple(compared), rows=rows)
+
+    def amounts(self, fractions: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Return the amounts of the groups of each partition, given the fraction of each atom per outcome."""
+        weighted = self.atoms.mass[:, None] * fractions
+        features = np.column_stack([np.ones(self.atoms.mass.size), self.posterior])
+        found = []
+        for tasks, of_cell in zip(self.grouped, self.of_cell, strict=True):
+            group = of_cell[self.atoms.cell]
+            amounts = np.empty(tasks.shape)
+            for f in range(features.shape[1]):
+                for j in range(weighted.shape[1]):
+                    weights = weighted[:, j] * features[:, f]
+                    amounts[:, f, j] = np.bincount(group, weights=weights, minlength=tasks.mass.size)
+            found.append(amounts)
+        return found
+
+    def fractions_of(self, outcomes: Codes) -> NDArray[np.float64]:
+        """Return the fraction of each atom that gets each outcome."""
+        n = self.n_outcomes
+        counts = np.bincount(self.atom * n + outcomes, minlength=self.atoms.mass.size * n).reshape(-1, n)
+        return np.asarray(counts / self.atoms.n_tasks[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedSolution:
+    """The best outcomes that keep the constraints.
+
+    Attributes
+    ----------
+    outcomes : ndarray of int32, shape (n_tasks,)
+        The label of each task; the number after the last label stands for "send to a person".
+    best : BestFractions
+        The best randomized outcomes.
+    value, bound : float
+        What the outcomes gain, and what none that keep the constraints exceed.
+    optimal : bool
+    excess : float
+        By how much limits may be exceeded because tasks are whole, in tasks of the smallest group.
+    solver : str
+    seconds : float
+    """
+
+    problem: ConstrainedProblem
+    outcomes: Codes
+    best: BestFractions
+    value: float
+    bound: float
+    optimal: bool
+    excess: float
+    solver: str
+    seconds: float
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """The probability of each outcome under the best randomized outcomes, one row per task."""
+        return np.asarray(self.best.fractions[self.problem.atom])
+
+
+def pose(
+    tasks: Problem,
+    constraints: Sequence[Constraint],
+    columns: GroupColumns,
+    gain: Gain,
+    min_group: int = 1,
+) -> ConstrainedProblem:
+    """Bring tasks and constraints into the form that is solved.
+
+    Parameters
+    ----------
+    columns : mapping
+        The sensitive columns: by name, the code of each task and the values.
+    min_group : int
+        Groups with fewer tasks are left out of the constraints.
+    """
+    if not constraints:
+        raise OptionError("constraints is an empty list; give at least one, or leave it out.", parameter="constraints")
+    for constraint in constraints:
+        if not isinstance(constraint, Constraint):
+            raise OptionError(
+                "constraints is a list of constraints of faircrowd.constraints, such as DemographicParity(0.05); "
+                f"got {constraint!r}.",
+                parameter="constraints",
+            )
+    keys: dict[PartitionKey, int] = {}
+    number = [keys.setdefault(key_of(constraint, columns), len(keys)) for constraint in constraints]
+    partitions = tuple(partition_by(key, columns, tasks.own, tasks.classes) for key in keys)
+    cell, of_cell = cells_of(partitions)
+    if tasks.weights is None:
+        merged = merge(tasks.posterior, cell, None)
+    else:
+        merged = merge_by_weight(tasks.posterior, cell, tasks.weights)
+    assert merged.of_task is not None  # noqa: S101 - merge always says it
+    mass = merged.mass / merged.mass.sum()
+    has_review = any(constraint.adds_review for constraint in constraints)
+    grouped, left_out = [], []
+    for partition, codes in zip(partitions, of_cell, strict=True):
+        group, n_groups = codes[merged.group], len(partition.groups)
+        belief = [np.bincount(group, weights=mass * column, minlength=n_groups) for column in merged.gains.T]
+        found, small = group_tasks(
+            partition,
+            tasks.classes,
+            np.bincount(group, weights=merged.n_tasks, minlength=n_groups).astype(np.int64),
+            np.bincount(group, weights=mass, minlength=n_groups).astype(np.float64),
+            np.stack(belief, axis=1),
+            has_review,
+            min_group,
+        )
+        grouped.append(found)
+        left_out.append(small)
+    compared = tuple(
+        Compared(c, t, _comparisons(constraint, grouped[t]))
+        for c, (constraint, t) in enumerate(zip(constraints, number, strict=True))
+    )
+    rows = make_rows(compared, grouped, of_cell)
+    gains = gain.of(merged.gains)
+    if has_review:  # a person finds the true label, and gains what it gains
+        gains = np.column_stack([gains, merged.gains @ np.diag(gain.matrix)])
+    atoms = CellAtoms(
+        np.ascontiguousarray(gains),
+        merged.gains if rows.weighs_posterior else np.empty((mass.size, 0)),
+        merged.group,
+        mass,
+        merged.n_tasks.astype(np.int64),
+    )
+    return ConstrainedProblem(
+        tasks,
+        tuple(constraints),
+        gain,
+        columns,
+        partitions,
+        tuple(grouped),
+        tuple(left_out),
+        atoms,
+        merged.of_task,
+        merged.gains,
+        of_cell,
+        compared,
+        rows,
+    )
+
+
+def _comparisons(constraint: Constraint, tasks: GroupedTasks) -> tuple[Comparison, ...]:
+    """Return what a constraint compares; raise if there is nothing."""
+    if constraint.compares_groups and not any(members.size > 1 for _, members in tasks.strata):
+        where = f" within {', '.join(constraint.stratum_columns)}" if constraint.stratum_columns else ""
+        raise OptionError(
+            f"{type(constraint).__name__} compares groups{where}, and there are not two groups to compare."
+        )
+    if constraint.compares_groups:
+        tasks = replace(tasks, strata=tuple(part for part in tasks.strata if part[1].size > 1))
+    found = tuple(constraint.comparisons(tasks))
+    if not found:
+        raise OptionError(f"{constraint} compares nothing: no two groups have tasks that it speaks of.")
+    return found
+
+
+def solve_constraints(
+    problem: ConstrainedProblem,
+    decision: str = "deterministic",
+    random_state: int = 0,
+    strict: bool = False,
+    start: NDArray[np.float64] | None = None,
+) -> ConstrainedSolution | BestFractions:
+    """Find the best labels; if none keep the constraints, return the randomized outcomes that violate them least."""
+    began = time.perf_counter()
+    atoms, rows, n_cells = problem.atoms, problem.rows, problem.n_cells
+    best = find_best_fractions(atoms, rows, n_cells, start)
+    if not best.is_feasible:
+        return best
+    if decision == "randomized":
+        whole = WholeOutcomes(draw_whole(atoms, best, random_state), 1.0)
+    elif strict:
+        found = strict_whole(atoms, rows, n_cells, best)
+        if found is None:
+            raise OptionError(
+                "strict=True asks for labels of whole tasks that keep every constraint to the letter, and none were "
+                "found; leave it out, or relax a constraint.",
+                parameter="strict",
+            )
+        whole = found
+    else:
+        whole = round_whole(atoms, rows, n_cells, best, _rounding_loss(problem))
+    value = gained(atoms, whole.counts)
+    bound = min(best.bound, whole.bound)
+    is_optimal = best.bound - best.value <= 1e-9 if decision == "randomized" else bound - value <= 1e-9
+    return ConstrainedSolution(
+        problem,
+        _assign(problem, whole.counts, random_state, by_evidence=decision == "deterministic"),
+        best,
+        value,
+        bound,
+        is_optimal,
+        whole.excess,
+        best.solver,
+        time.perf_counter() - began,
+    )
+
+
+def _rounding_loss(problem: ConstrainedProblem) -> float:
+    """Return what rounding explains: one task per row, each at the most that a label can be worth."""
+    worth = problem.gain.matrix + problem.gain.offset
+    most = float((worth.max(axis=1) - worth.min(axis=1)).max())
+    return problem.rows.n_rows * most / problem.tasks.group.size
+
+
+def _assign(problem: ConstrainedProblem, counts: NDArray[np.int64], random_state: int, *, by_evidence: bool) -> Codes:
+    """Return the outcome of each task; tasks of one atom get its outcomes one after another, in the seeded order.
+
+    Tasks of more evidence keep the aggregator's own label, unless labels were drawn.
+    """
+    atom, tasks = problem.atom, problem.tasks
+    outcomes: Codes = np.argmax(counts, axis=1).astype(np.int32)[atom]
+    split = (counts > 0).sum(axis=1) > 1
+    rows = np.flatnonzero(split[atom])
+    if not rows.size:
+        return outcomes
+    own = np.zeros(counts.shape, dtype=np.int64)
+    np.add.at(own, (atom[rows], tasks.own[rows]), 1)
+    order = tasks.ordered if by_evidence else tasks.shuffled
+    rows = order(rows, random_state, atom[rows])
+    for members in np.split(rows, np.flatnonzero(np.diff(atom[rows])) + 1):
+        of = atom[members[0]]
+        first = int(np.argmax(own[of]))
+        ranks = [first, *(k for k in range(counts.shape[1]) if k != first)]
+        outcomes[members] = np.repeat(ranks, counts[of][ranks])
+    return outcomes
