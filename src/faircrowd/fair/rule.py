@@ -12,9 +12,10 @@ from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
 from faircrowd.fair.constraint import prices_of
-from faircrowd.fair.in_turn import InTurn, tie_weights
+from faircrowd.fair.rule_json import EDITED, PARITY, is_tie, read_rule_json
 from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.sql import case_expression
+from faircrowd.fair.tasks.in_turn import InTurn, tie_weights
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -28,7 +29,6 @@ from faircrowd.fair.tasks.tie_precision import (
 )
 from faircrowd.fair.tolerances import SUM_TO_ONE, tie_widths
 from faircrowd.storage.json_values import from_plain, to_plain
-from faircrowd.storage.untrusted import parse_json
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes, shown
 
@@ -83,8 +83,8 @@ class FairRule:
     merged : tuple
         Small groups that became the last group when the rule was learned: new tasks of these belong to it.
     in_turn : InTurn, optional
-        A rule with a promise for more than two classes tries labels in turn (:mod:`faircrowd.fair.in_turn`): rivals
-        have other prices. It has no ``ties``; their probabilities follow from its splits.
+        A rule with a promise for more than two classes tries labels in turn (:mod:`faircrowd.fair.tasks.in_turn`):
+        rivals have other prices. It has no ``ties``; their probabilities follow from its splits.
     """
 
     classes: tuple[Any, ...]
@@ -294,7 +294,7 @@ class FairRule:
         return json.dumps(
             {
                 "schema": _SCHEMA_OF_PRICES if self.in_turn is None else _SCHEMA,
-                "kind": "faircrowd.FairRule",
+                "kind": PARITY,
                 "classes": to_plain(self.classes),
                 "groups": to_plain(self.groups),
                 "epsilon": self.epsilon,
@@ -369,26 +369,18 @@ class FairRule:
     @classmethod
     def from_json(cls, text: str) -> "FairRule":
         """Read a rule that ``to_json`` wrote."""
-        if not isinstance(text, str):
-            raise InputError(f"A rule is read from JSON text, not from a {type(text).__name__}.")
-        read = parse_json(text, "This is not a rule of faircrowd")
-        if not isinstance(read, dict) or read.get("kind") != "faircrowd.FairRule":
-            raise InputError("This is not a rule of faircrowd: its kind is not 'faircrowd.FairRule'.")
-        schema = read.get("schema", 0)
-        if type(schema) is not int:
-            raise InputError("This is not a rule of faircrowd: its 'schema' is not a whole number.")
-        if schema > _SCHEMA:
-            raise InputError(f"This rule has schema {schema}, newer than {_SCHEMA}; update faircrowd.")
-        if ("in_turn" in read) != (schema == _SCHEMA):
+        rule = read_rule_json(text, PARITY, _SCHEMA, _KEYS, _PRECISION | _FURTHER_KEYS, cls._of_json)
+        rule._check()
+        return rule
+
+    @classmethod
+    def _of_json(cls, read: dict[str, Any]) -> "FairRule":
+        if ("in_turn" in read) != (read.get("schema", 0) == _SCHEMA):
             raise InputError(f"This is not a rule of faircrowd: in_turn belongs to schema {_SCHEMA}, and to no other.")
-        if lacking := sorted(_KEYS - read.keys()):
-            raise InputError(f"This is not a rule of faircrowd: {few(lacking)} is missing.")
-        if strange := sorted(read.keys() - _KEYS - _PRECISION - _FURTHER_KEYS):
-            raise InputError(f"This is not a rule of faircrowd: it has {few(strange)}, which no rule has.")
         precision = None
         if _PRECISION & read.keys():
             precision = TiePrecision(*(_part(read, name, _numbers) for name in TiePrecision._fields))
-        rule = cls(
+        return cls(
             classes=_part(read, "classes", _names),
             groups=_part(read, "groups", _names),
             prices=_part(read, "prices", _numbers),
@@ -403,8 +395,6 @@ class FairRule:
             merged=_part(read, "merged", _names) if "merged" in read else (),
             in_turn=_part(read, "in_turn", _in_turn_of) if "in_turn" in read else None,
         )
-        rule._check()
-        return rule
 
     def _check(self) -> None:
         n_groups, n_classes = len(self.groups), len(self.classes)
@@ -427,9 +417,9 @@ class FairRule:
             fits = fits and bool((abs(self.in_turn.rivals) <= LARGEST).all())
             fits = fits and bool(((self.in_turn.splits >= 0) & (self.in_turn.splits <= 1)).all())
         for (group, members), weights in self.ties.items():
-            fits &= 0 <= group < n_groups and _is_tie(members, weights, n_classes)
+            fits &= 0 <= group < n_groups and is_tie(members, weights, n_classes)
         if not fits:
-            raise InputError("This rule's numbers do not fit its classes and groups; it was edited or cut off.")
+            raise InputError("This rule's numbers do not fit its classes and groups; " + EDITED)
 
     def __str__(self) -> str:
         from faircrowd.fair.rule_words import rule_in_full
@@ -479,17 +469,6 @@ _MEANT: dict[Callable[[Any], Any], str] = {
     _in_turn_of: f"a set of tables of numbers, {few(InTurn._fields)}",
 }
 """What each part of a rule should be, by what reads it."""
-
-
-def _is_tie(members: tuple[Any, ...], weights: tuple[Any, ...], n_classes: int) -> bool:
-    """Return whether these are some of the classes in order, and their probabilities."""
-    return (
-        len(members) == len(weights)
-        and all(type(member) is int and 0 <= member < n_classes for member in members)
-        and list(members) == sorted(set(members))
-        and all(type(weight) in (float, int) and 0 <= weight <= 1 for weight in weights)
-        and abs(sum(weights) - 1) <= SUM_TO_ONE
-    )
 
 
 def _probabilities(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from faircrowd.votes import Vocabulary
 if TYPE_CHECKING:
     from faircrowd.fair.rule import FairRule
 
-__all__ = ["rule_in_full", "rule_in_short"]
+__all__ = ["added_by", "favour", "favours", "rule_in_full", "rule_in_short"]
 
 _NO_FAVOUR = 5e-5
 """What is added to a posterior is shown to four digits; less than this is nothing."""
@@ -43,7 +43,7 @@ def rule_in_full(rule: "FairRule") -> str:
         of = "posterior" if is_accuracy else "gain"
         if rule.in_turn is None:
             first += f"; the label with the highest {of} wins, after favours"
-            said = [f": {_favours(classes, prices)}" for prices in rule.prices]
+            said = [f": {favours(classes, prices) or 'favours no label'}" for prices in rule.prices]
         else:
             first += (
                 f"; labels are tried in turn, from {classes[-1]} to {classes[0]}, and one wins if its {of}, after "
@@ -61,15 +61,13 @@ def _names(rule: "FairRule") -> tuple[list[str], list[str]]:
     return Vocabulary.of(list(rule.groups)).names, Vocabulary.of(list(rule.classes)).names
 
 
-def _favours(classes: list[str], prices: NDArray[np.float64]) -> str:
+def favours(classes: list[str], prices: NDArray[np.float64], of: str = "") -> str:
     """Return which labels of a group are favoured, and by how much: what is added to their posterior (or gain).
 
-    Only differences count, so as many labels as possible have nothing added; of several choices, the middle price.
+    Only differences count, so as many labels as possible have nothing added; of several choices, the middle price. The
+    text is empty if no label is favoured; ``of`` follows every amount.
     """
-    favours = -prices
-    equal = (np.abs(favours[:, None] - favours) < _NO_FAVOUR).sum(axis=1)
-    usual = np.sort(favours[equal == equal.max()])
-    return _said(classes, favours - usual[(usual.size - 1) // 2])
+    return _listed(classes, added_by(prices), of)
 
 
 def _favours_in_turn(classes: list[str], prices: NDArray[np.float64], rivals: NDArray[np.float64]) -> str:
@@ -79,15 +77,31 @@ def _favours_in_turn(classes: list[str], prices: NDArray[np.float64], rivals: ND
     """
     own, others = rivals[0] - prices, rivals[0] - rivals
     own[0] = others[-1] = 0.0
-    return f"{_said(classes, own)}; as rivals, {_said(classes, others)}"
+    return f"{_listed(classes, own) or 'favours no label'}; as rivals, {_listed(classes, others) or 'favours no label'}"
 
 
-def _said(classes: list[str], favours: NDArray[np.float64]) -> str:
+def _listed(classes: list[str], added: NDArray[np.float64], of: str = "") -> str:
     """Return which labels are favoured and which are not, the strongest first."""
-    order = np.argsort(-np.abs(favours), kind="stable")
-    said = [
-        f"{'favours' if favours[k] > 0 else 'disfavours'} {classes[k]} by {abs(favours[k]):.4f}"
-        for k in order
-        if abs(favours[k]) >= _NO_FAVOUR
-    ]
-    return ", ".join(said) or "favours no label"
+    order = np.argsort(-np.abs(added), kind="stable")
+    return ", ".join(said for k in order if (said := favour(classes[k], float(added[k]), of)))
+
+
+def favour(name: str, added: float, of: str = "") -> str:
+    """Return what it is that a number is added to a label; empty if it is nothing.
+
+    Examples
+    --------
+    >>> favour("hire", -0.02, " times the posterior of hire")
+    'disfavours hire by 0.0200 times the posterior of hire'
+    """
+    if abs(added) < _NO_FAVOUR:
+        return ""
+    return f"{'favours' if added > 0 else 'disfavours'} {name} by {abs(added):.4f}{of}"
+
+
+def added_by(prices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what prices add to each label: nothing for as many as possible."""
+    added = -prices
+    equal = (np.abs(added[:, None] - added) < _NO_FAVOUR).sum(axis=1)
+    usual = np.sort(added[equal == equal.max()])
+    return np.asarray(added - usual[(usual.size - 1) // 2])

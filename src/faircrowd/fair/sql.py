@@ -1,19 +1,46 @@
 """The rule as SQL: one CASE expression that any warehouse can run."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.errors import InputError
-from faircrowd.fair.in_turn import InTurn
 from faircrowd.fair.solution import TieWeights
+from faircrowd.fair.tasks.in_turn import InTurn
 from faircrowd.votes.vocabulary import value_name
 
-__all__ = ["case_expression"]
+__all__ = ["SqlCell", "case_expression", "case_of_cells", "check_apart", "identifier", "literal", "own_label"]
+
+
+class SqlCell(NamedTuple):
+    """Tasks that are labelled by the same scores, such as those of one group.
+
+    Attributes
+    ----------
+    where : str
+        The condition for a task to be one of them.
+    weights : ndarray, shape (n_classes, n_outcomes)
+        How the score of each outcome depends on the posterior of each class.
+    offset : ndarray, shape (n_outcomes,)
+        What is added to it.
+    ties : mapping
+        From tied outcomes, as codes, to their probabilities: one row, or one per own label.
+    widths : tuple of float
+        How near to each other scores must be to be tied, for the first try, the second, ...
+    turn : InTurn, optional
+        Of a rule that tries labels in turn: what is added to the scores of rivals, and splits.
+    """
+
+    where: str
+    weights: NDArray[np.float64]
+    offset: NDArray[np.float64]
+    ties: Mapping[tuple[int, ...], Sequence[tuple[float, ...]]]
+    widths: tuple[float, ...]
+    turn: InTurn | None = None
 
 
 def case_expression(
@@ -49,39 +76,62 @@ def case_expression(
     left_out : collection of int
         The codes of groups whose tasks get the label that gains the most.
     """
-    for what, names in (("classes", classes), ("groups", groups)):
-        _check_apart(what, names)
-    columns = [f"CAST({identifier(posterior.format(value_name(name)))} AS DOUBLE)" for name in classes]
-    n_classes = len(classes)
+    check_apart("groups", groups)
+    cells = [
+        SqlCell(
+            f"{identifier(group)} = {literal(name)}",
+            gain_matrix,
+            gain_offset - prices[a],
+            {members: [weights] for (of, members), weights in sorted(ties.items()) if of == a},
+            (float(widths[a]),),
+            None if in_turn is None or a in left_out else InTurn(gain_offset - in_turn.rivals[a], in_turn.splits[a]),
+        )
+        for a, name in enumerate(groups)
+    ]
+    return case_of_cells(classes, classes, cells, posterior=posterior, uniform=uniform)
 
-    def score(k: int, price: float) -> str:
-        parts = [
-            column if weight == 1 else f"{weight!r} * {column}"
-            for column, weight in zip(columns, gain_matrix[:, k].tolist(), strict=True)
-            if weight
-        ]
-        return f"({' + '.join(parts) or '0.0'} + ({float(gain_offset[k] - price)!r}))"
 
+def case_of_cells(
+    classes: Sequence[Any],
+    outcomes: Sequence[Any],
+    cells: Sequence[SqlCell],
+    *,
+    posterior: str,
+    uniform: str | None,
+    own_within: float | None = None,
+) -> str:
+    """Return a CASE expression with one part per cell; tasks of none get NULL.
+
+    Parameters
+    ----------
+    outcomes : sequence
+        What is returned for each outcome: the classes, and perhaps one more.
+    own_within : float, optional
+        Among outcomes whose scores are this near to the best, and for whose tie a cell has no probabilities, the
+        likeliest class wins, or the first. Without it, the best one does.
+    """
+    check_apart("classes", classes)
+    columns = [_column(posterior, name) for name in classes]
+    own = [own_label(classes, k, posterior) for k in range(len(classes))] if own_within is not None else []
     arms = []
-    for a, name in enumerate(groups):
-        scores, tie = [score(k, prices[a, k]) for k in range(n_classes)], float(widths[a])
-        if in_turn is not None and a not in left_out:
-            rivals = [score(k, in_turn.rivals[a, k]) for k in range(n_classes)]
-            inner = _tried_in_turn(classes, scores, rivals, in_turn.splits[a].tolist(), tie, uniform)
-            arms.append(f"WHEN {identifier(group)} = {literal(name)} THEN CASE {' '.join(inner)} END")
+    for cell in cells:
+        scores = [_score(columns, cell, k) for k in range(len(outcomes))]
+        if cell.turn is not None:
+            rivals = [_score(columns, cell._replace(offset=cell.turn.rivals), k) for k in range(len(outcomes))]
+            inner = _tried_in_turn(classes, scores, rivals, cell.turn.splits.tolist(), cell.widths[0], uniform)
+            arms.append(f"WHEN {cell.where} THEN CASE {' '.join(inner)} END")
             continue
         inner = []
-        for (of, members), weights in sorted(ties.items()):
-            if of != a:
-                continue
-            tests = [f"{scores[k]} >= {scores[j]} - {tie!r}" for k in members for j in range(n_classes) if j != k]
-            outside = [k for k in range(n_classes) if k not in members]
-            tests += [f"{scores[k]} < {scores[members[0]]} - {tie!r}" for k in outside]
-            inner.append(f"WHEN {' AND '.join(tests)} THEN {_choice(classes, members, weights, uniform)}")
-        for k in range(n_classes):
-            rest = [f"{scores[k]} >= {scores[j]}" for j in range(n_classes) if j != k]
-            inner.append(f"WHEN {' AND '.join(rest)} THEN {literal(classes[k])}")
-        arms.append(f"WHEN {identifier(group)} = {literal(name)} THEN CASE {' '.join(inner)} END")
+        for width in cell.widths:
+            for members, by_own in cell.ties.items():
+                test = _are_tied(scores, members, width)
+                for k, weights in enumerate(by_own):
+                    is_own = f"{own_label(classes, k, posterior)} AND " if len(by_own) > 1 else ""
+                    inner.append(f"WHEN {is_own}{test} THEN {_choice(outcomes, members, weights, uniform)}")
+        wins = [_beats(scores, k, own_within or 0.0) for k in range(len(outcomes))]
+        inner += [f"WHEN {is_own} AND {wins[k]} THEN {literal(outcomes[k])}" for k, is_own in enumerate(own)]
+        inner += [f"WHEN {test} THEN {literal(name)}" for test, name in zip(wins, outcomes, strict=True)]
+        arms.append(f"WHEN {cell.where} THEN CASE {' '.join(inner)} END")
     return "CASE " + "\n     ".join(arms) + "\nEND"
 
 
@@ -106,7 +156,42 @@ def _tried_in_turn(
     return [*inner, f"ELSE {literal(classes[0])}"]
 
 
-def _check_apart(what: str, names: Sequence[Any]) -> None:
+def own_label(classes: Sequence[Any], k: int, posterior: str) -> str:
+    """Return the condition for a class to be the likeliest; of several, the first is."""
+    columns = [_column(posterior, name) for name in classes]
+    return " AND ".join(f"{columns[k]} {'>' if j < k else '>='} {columns[j]}" for j in range(len(classes)) if j != k)
+
+
+def _column(posterior: str, name: object) -> str:
+    return f"CAST({identifier(posterior.format(value_name(name)))} AS DOUBLE)"
+
+
+def _score(columns: Sequence[str], cell: SqlCell, k: int) -> str:
+    parts = [
+        column if weight == 1 else f"{weight!r} * {column}"
+        for column, weight in zip(columns, cell.weights[:, k].tolist(), strict=True)
+        if weight
+    ]
+    return f"({' + '.join(parts) or '0.0'} + ({float(cell.offset[k])!r}))"
+
+
+def _beats(scores: Sequence[str], k: int, within: float) -> str:
+    """Return the condition for a score to be the highest, or nearly."""
+    less = f" - {within!r}" if within else ""
+    return " AND ".join(f"{scores[k]} >= {scores[j]}{less}" for j in range(len(scores)) if j != k)
+
+
+def _are_tied(scores: Sequence[str], members: tuple[int, ...], width: float) -> str:
+    """Return the condition for some scores, and no others, to be within a width of the highest."""
+    tests = [_beats(scores, k, width) for k in members]
+    for k in range(len(scores)):
+        if k not in members:
+            below = [f"{scores[k]} < {scores[j]} - {width!r}" for j in members]
+            tests.append(below[0] if len(below) == 1 else f"({' OR '.join(below)})")
+    return " AND ".join(tests)
+
+
+def check_apart(what: str, names: Sequence[Any]) -> None:
     """Raise if two names have the same text: 1 and '1' would share a column, and be the same label."""
     texts = [value_name(name) for name in names]
     count = Counter(texts)

@@ -13,7 +13,7 @@ from faircrowd.errors import InputError, OptionError
 from faircrowd.report import OutputFolder, groups_table, label_tables, workers_table
 from faircrowd.report.audit_text import audit_dict
 from faircrowd.report.charts import images
-from faircrowd.report.constrained_words import constrained_columns
+from faircrowd.report.constrained_story import constrained_columns
 from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence
 from faircrowd.report.page import render_page
 from faircrowd.report.reasons import Reasons

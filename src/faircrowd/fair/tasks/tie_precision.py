@@ -16,19 +16,29 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.in_turn import InTurn
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.solution import TieWeights
+from faircrowd.fair.tasks.in_turn import InTurn
 from faircrowd.fair.tasks.population import Population, Tasks
 from faircrowd.fair.tolerances import tie_widths
 from faircrowd.votes.frames import frame_of, is_frame
 
-__all__ = ["DIGITS", "Near", "TiePrecision", "digits_of", "learn_tie_precision", "near_ties", "sensitivity", "step_of"]
+__all__ = [
+    "DIGITS",
+    "ROOM",
+    "Near",
+    "TiePrecision",
+    "digits_of",
+    "learn_tie_precision",
+    "near_ties",
+    "sensitivity",
+    "step_of",
+]
 
 DIGITS = 6
 """Digits after the point with which a posterior has the same ties as the exact one, where there is room."""
 
-_ROOM = 2.5 * 0.5 * 10.0**-DIGITS
+ROOM = 2.5 * 0.5 * 10.0**-DIGITS
 """In units of posterior: tied tasks and others must be farther apart than the rounding of both, and a little more."""
 
 
@@ -73,7 +83,7 @@ def learn_tie_precision(
     least = tie_widths(prices, shares)
     if not ties and in_turn is None:
         return TiePrecision(least, np.zeros(least.size))
-    room = sensitivity(gain.matrix) * _ROOM
+    room = sensitivity(gain.matrix) * ROOM
     n_bins = math.ceil(math.log2(room / float(least.min()))) + 1 if room > least.min() else 1
     beside, tied = tasks.reduce(_count_near, gain, prices, in_turn, least, room, n_bins)
     free = np.full(least.size, room)
