@@ -8,13 +8,15 @@ LOWEST := .venv-lowest
 NEWEST := .venv-newest
 OTHER ?= python3.13
 MEASURE := $(VENV)/.measure
+AUDIT := $(VENV)/.audit
 MINUTES ?= 60
 SAMPLE ?= 1000
 TESTS ?=
 # Three processes on two cores, because browsers and Spark wait a lot. tests/conftest.py orders the files.
 PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test kernels test-lowest test-long coverage mutants advisories lint types doctest imports check bench clean
+.PHONY: help demo test kernels test-lowest test-lowest-few test-long coverage mutants advisories lint types doctest \
+  doctest-src doctest-docs imports check bench clean
 
 help:
 	@echo "make demo   set up and run the main job on the paper's synthetic crowd"
@@ -62,6 +64,13 @@ test-lowest: $(LOWEST)/.made
 	@$(BIN)/uv pip install --quiet --python $(LOWEST) --no-deps --reinstall-package faircrowd .
 	@$(LOWEST)/bin/python $(PYTEST) $(TESTS)
 
+# A few of them, with kernels as plain Python because compiling them takes a minute. The exact limits of the gate would
+# take two minutes as plain Python.
+FEW := fair/test_kept.py audit/test_kept.py votes/test_frames.py votes/test_encode.py
+test-lowest-few:
+	@NUMBA_DISABLE_JIT=1 $(MAKE) test-lowest \
+	  TESTS="-W ignore --deselect tests/audit/test_kept.py::test_gates $(FEW:%=tests/%)"
+
 # Compiles most kernels once, before several processes would each do so.
 kernels: $(DEV)
 	@$(BIN)/python -m pytest tests/fair/test_kept.py tests/audit/test_kept.py
@@ -90,8 +99,11 @@ coverage: $(MEASURE)
 mutants: $(MEASURE)
 	$(BIN)/python tests/mutants/run.py --sample $(SAMPLE)
 
-advisories: $(DEV)
-	@$(BIN)/uv pip install --quiet --python $(VENV) --group audit
+$(AUDIT): $(DEV)
+	$(BIN)/uv pip install --quiet --python $(VENV) --group audit
+	@touch $@
+
+advisories: $(AUDIT)
 	@$(BIN)/python .ci/advisories.py
 
 lint: $(DEV)
@@ -101,8 +113,12 @@ lint: $(DEV)
 types: $(DEV)
 	$(BIN)/mypy
 
-doctest: $(DEV)
+doctest: doctest-src doctest-docs
+
+doctest-src: $(DEV)
 	$(BIN)/python -m pytest --doctest-modules src
+
+doctest-docs: $(DEV)
 	$(BIN)/python -m pytest --doctest-glob='*.md' README.md docs
 
 imports: $(DEV)

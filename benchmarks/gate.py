@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from faircrowd.audit.difference_test import p_value_below
 from faircrowd.audit.intervals import newcombe
-from faircrowd.fair.promise.difference_test import p_value_below
 
 SIZES = [(2, 2), (5, 5), (5, 50), (10, 10), (10, 100), (10, 1000), (30, 30), (30, 300), (50, 50), (100, 100)]
 

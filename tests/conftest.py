@@ -43,7 +43,12 @@ EARLY = (
 
 # Files that share what takes long to make: a session of Spark, runs of every command. One process runs them all.
 TOGETHER = (
-    ("engines/spark/test_engine.py", "engines/spark/test_fair_in_spark.py", "aggregate/test_spark_models.py"),
+    (
+        "engines/spark/test_engine.py",
+        "engines/spark/test_fair_in_spark.py",
+        "aggregate/test_spark_models.py",
+        "runs/test_spark_run.py",
+    ),
     ("faults/test_killed.py", "faults/test_full_disk.py", "faults/test_interrupted.py"),
 )
 
@@ -76,6 +81,9 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):  # the process that started this one has seen to it
         return
+    # For the processes that run tests, and those that tests start: where there are as many as cores, the threads of
+    # OpenBLAS wait for each other, and the many small steps of scipy's L-BFGS-B take ten times as long.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # folders of tests stay where they were
     own = tempfile.mkdtemp(prefix="tests-of-faircrowd-")
     os.environ["TMPDIR"] = tempfile.tempdir = own

@@ -25,7 +25,7 @@ NEEDED = "numpy, scipy, numba, pyarrow, narwhals, typer, rich, jinja2, vl_conver
 
 @pytest.fixture(scope="module")
 def votes() -> pd.DataFrame:
-    crowd = fc.simulate_crowd(900, 30, random_state=8)
+    crowd = fc.simulate_crowd(240, 15, random_state=8)
     third = crowd.votes["task"] % 7 == 0
     labels = crowd.votes["label"].where(~third | (crowd.votes["worker"] % 3 > 0), 2)  # three classes
     groups = crowd.sensitive_features.loc[crowd.votes["task"]].to_numpy()
@@ -73,6 +73,7 @@ def command(file: Path, out: Path, *more: str) -> list[str]:
 @pytest.fixture(scope="module")
 def expected(place: Path) -> dict[str, Any]:
     assert run(command(place / "votes.csv", place / "expected")) == 0
+    assert json.loads((place / "expected" / "certificate.json").read_text(encoding="utf-8"))["changed"] > 0
     return results(place / "expected")
 
 

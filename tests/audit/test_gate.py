@@ -252,3 +252,17 @@ def test_rows_that_are_refused_are_counted() -> None:
     frame = pd.DataFrame({"task": ["a", None, "b", None], "label": [1, 1, 0, 0]})
     with pytest.raises(InputError, match=r"2 of 4 rows have no task \(the first is row 2\); give every task a label"):
         check_labels(frame, {"a": 0, "b": 1}, epsilon=0.1)
+
+
+def test_a_gap_that_the_certificate_allows() -> None:
+    labels, groups = [1] * 8 + [0] * 12 + [1] * 10 + [0] * 10, ["a"] * 20 + ["b"] * 20
+    status = {
+        allowed: check_labels(labels, groups, epsilon=0.02, these_tasks=True, gap_allowed=allowed).status
+        for allowed in (None, 0.02, 0.09, 0.1, 0.12)
+    }
+    assert status == {None: "fail", 0.02: "fail", 0.09: "fail", 0.1: "pass", 0.12: "pass"}
+    assert check_labels(labels, groups, epsilon=0.1, these_tasks=True, gap_allowed=0.01).status == "pass"
+    with pytest.raises(OptionError, match="gap_allowed goes with these_tasks=True"):
+        check_labels(labels, groups, epsilon=0.1, gap_allowed=0.2)
+    with pytest.raises(OptionError, match="gap_allowed must be"):
+        check_labels(labels, groups, epsilon=0.1, these_tasks=True, gap_allowed=1.2)

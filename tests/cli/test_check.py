@@ -427,3 +427,65 @@ def test_columns_may_be_in_labels_and_tasks(tmp_path: Path, faircrowd: Run) -> N
     made.merge(frame).to_csv(labels, index=False)
     _, together, _ = faircrowd("check", labels, *whole)
     assert json.loads(together)["constraints"] == json.loads(expected)["constraints"]
+
+
+@pytest.mark.parametrize("more", [["--decision", "randomized"], ["--strict"]])
+def test_labels_beside_their_evidence_are_judged_by_their_certificate(
+    more: list[str], tmp_path: Path, faircrowd: Run
+) -> None:
+    """A draw may exceed epsilon by a task of each of two groups; strict labels by nothing."""
+    shares, skill = [[0.2, 0.3, 0.5], [0.5, 0.3, 0.2]], [(0.4, 0.8)] * 2
+    crowd = simulate_crowd(97, 9, class_shares=shares, skill_ranges=skill, random_state=4)
+    crowd.votes.to_csv(tmp_path / "votes.csv", index=False)
+    group = [side + 2 * (i % 3 == 0) for i, side in enumerate(crowd.sensitive_features)]
+    pd.DataFrame({"task": crowd.sensitive_features.index, "group": group}).to_csv(tmp_path / "tasks.csv", index=False)
+    facts, found = ("--tasks", tmp_path / "tasks.csv", "--group", "group"), []
+    for seed in (0, 4) if "randomized" in more else (0,):
+        run = tmp_path / f"run{seed}"
+        given = (tmp_path / "votes.csv", *facts, "--epsilon", "0.02", "--method", "majority", "--no-report")
+        assert faircrowd("aggregate", *given, "--random-state", seed, *more, "--out", run)[0] == 0
+        certificate = json.loads((run / "certificate.json").read_text())
+        check = ("check", run / "labels.csv", "--tasks", tmp_path / "tasks.csv", "--group", "group", "--these-tasks")
+        code, out, _ = faircrowd(*check, "--epsilon", "0.02", "--json")
+        said = json.loads(out)
+        assert (code, said["gap_allowed"]) == (0, certificate["gap_allowed"])
+        sizes = sorted(said["groups"].values())
+        above = certificate["gap"] - 0.02
+        noted = [note for note in said["notes"] if note.startswith("these labels have a certificate, in evidence.json")]
+        assert bool(noted) == (above > 1e-9)
+        assert all("it allows a gap of " in note and "labels were drawn" in note for note in noted)
+        found.append("drawn" if above >= 1 / sizes[0] else "task" if above > 1e-9 else "kept")
+        if above > 1e-9:
+            assert f"by no more than the certificate of these labels allows: a gap of {said['gap_allowed']:.4f}" in out
+        (run / "evidence.json").unlink()  # nothing is known about how they were made
+        code, out, _ = faircrowd(*check, "--epsilon", "0.02", "--json")
+        assert (code == 1) == (found[-1] == "drawn")
+        assert json.loads(out)["gap_allowed"] is None
+    assert ("drawn" in found) == ("randomized" in more)
+
+
+def test_the_certificate_of_other_labels_or_groups_does_not_count(tmp_path: Path, faircrowd: Run) -> None:
+    crowd = simulate_crowd(97, 9, random_state=3)
+    crowd.votes.to_csv(tmp_path / "votes.csv", index=False)
+    tasks = crowd.sensitive_features.rename("group").rename_axis("task").to_frame()
+    tasks.assign(half=[task % 2 for task in tasks.index]).to_csv(tmp_path / "tasks.csv")
+    run, facts = tmp_path / "run", ("--tasks", tmp_path / "tasks.csv", "--group")
+    given = (tmp_path / "votes.csv", *facts, "group", "--epsilon", "0.02", "--method", "majority", "--no-report")
+    assert faircrowd("aggregate", *given, "--out", run)[0] == 0
+
+    def allowed(*more: object, group: str = "group", epsilon: float = 0.02) -> object:
+        asked = ("--epsilon", epsilon, "--these-tasks", "--json", *more)
+        return json.loads(faircrowd("check", run / "labels.csv", *facts, group, *asked)[1])["gap_allowed"]
+
+    assert allowed() is not None
+    assert allowed(epsilon=0.05) is not None
+    assert allowed(epsilon=0.01) is None
+    assert allowed(group="half") is None
+    assert allowed("--label", "label_before") is None
+    evidence = (run / "evidence.json").read_text()
+    for text in (evidence.replace('"certificate": {', '"certificate": {}, "old": {'), "{", "[]"):
+        (run / "evidence.json").write_text(text)
+        assert allowed() is None
+    (run / "evidence.json").write_text(evidence)
+    (run / "labels.csv").write_text((run / "labels.csv").read_text() + "\n")
+    assert allowed() is None

@@ -179,7 +179,8 @@ def test_aggregate_writes_what_python_returns(method: str, crowd: Path, tmp_path
 
 @pytest.mark.parametrize("method", ["majority", "dawid-skene"])
 def test_json_is_all_there_is(method: str, crowd: Path, tmp_path: Path, spawn: Spawn) -> None:
-    done = spawn("aggregate", crowd / "votes.csv", "--method", method, "--out", tmp_path / "run", "--json")
+    given = ("--method", method, "--no-report", "--out", tmp_path / "run", "--json")
+    done = spawn("aggregate", crowd / "votes.csv", *given)
     assert (done.returncode, done.stderr) == (0, "")
     said = json.loads(done.stdout)
     assert done.stdout.count("\n") == 1
@@ -293,7 +294,7 @@ def test_a_terminal_without_unicode(as_json: bool, tmp_path: Path, spawn: Spawn)
     (tmp_path / "votes.csv").write_text("task,worker,label\n1,a,é🙂\n1,b,y\n2,a,é🙂\n", encoding="utf-8")
     more = ["--json"] if as_json else []
     done = spawn(
-        *("aggregate", "votes.csv", "--method", "majority", "--out", "run", *more),
+        *("aggregate", "votes.csv", "--method", "majority", "--no-report", "--out", "run", *more),
         cwd=tmp_path,
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )

@@ -15,7 +15,7 @@ import pytest
 from faircrowd.cli.json_output import json_only, print_json
 
 NOISY = """
-import ctypes, os, subprocess, sys, threading
+import ctypes, json, os, subprocess, sys, threading
 import faircrowd.runs.fit, faircrowd.audit.gate, faircrowd.runs.check_file, faircrowd.runs.apply_rule
 import faircrowd.runs.verify, faircrowd.runs.options, faircrowd.votes.readers as readers
 
@@ -36,7 +36,13 @@ def noisy(*arguments, **options):
 import faircrowd.votes.read as read, faircrowd.votes.facts as facts
 read.open_source = facts.open_source = readers.open_source = noisy
 from faircrowd.cli import main
-main(sys.argv[1:])
+for arguments in json.loads(sys.argv[1]):
+    try:
+        main(arguments)
+    except SystemExit:
+        pass
+    for stream in (sys.stdout, sys.stderr):
+        print("end of a command", file=stream, flush=True)
 """
 
 
@@ -48,13 +54,18 @@ def votes(tmp_path: Path) -> Path:
     return path
 
 
-def noisy(*arguments: Any, **settings: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", NOISY, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **settings)
+def noisy(commands: list[tuple[Any, ...]]) -> list[tuple[str, str]]:
+    """What each of several commands writes to standard output and to standard error, all in one process."""
+    given = json.dumps([[str(argument) for argument in arguments] for arguments in commands])
+    done = subprocess.run([sys.executable, "-c", NOISY, given], capture_output=True, text=True, check=True)
+    outs, errs = (text.split("end of a command\n") for text in (done.stdout, done.stderr))
+    assert (outs.pop(), errs.pop()) == ("", "")
+    return list(zip(outs, errs, strict=True))
 
 
 def in_a_shell(votes: Path, out: Path, redirection: str) -> subprocess.CompletedProcess[str]:
-    command = f"{sys.executable} -m faircrowd aggregate {votes} --method majority --out {out} --json {redirection}"
+    given = f"{votes} --method majority --no-report --out {out} --json"
+    command = f"{sys.executable} -m faircrowd aggregate {given} {redirection}"
     return subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
 
 
@@ -69,19 +80,21 @@ def test_a_library_that_prints_does_not_reach_standard_output(votes: Path, tmp_p
         "frontier": ("frontier", votes, "--group", "group", "--method", "majority", "--out", tmp_path / "f"),
         "an error": ("aggregate", votes, "--label", "nothing", "--out", out),
     }
-    for name, arguments in asked.items():
-        done = noisy(*arguments, "--json")
-        assert isinstance(json.loads(done.stdout), dict), (name, done.stdout, done.stderr)
-        assert done.stdout.count("\n") == 1, name
+    printed = noisy([(*arguments, "--json") for arguments in asked.values()])
+    for name, (printed_out, printed_err) in zip(asked, printed, strict=True):
+        assert isinstance(json.loads(printed_out), dict), (name, printed_out, printed_err)
+        assert printed_out.count("\n") == 1, name
         for line in ("a library", "the C library", "Python", "another process", "a thread"):
-            assert f"a line of {line}" in done.stderr, (name, line)
+            assert f"a line of {line}" in printed_err, (name, line)
 
 
 def test_standard_output_is_restored(capfd: pytest.CaptureFixture[str]) -> None:
     with json_only():
         os.write(1, b"inside\n")
         sys.stdout.write("inside, too\n")
-        threading.Thread(target=print, args=("in a thread",)).start()
+        thread = threading.Thread(target=print, args=("in a thread",))
+        thread.start()
+        thread.join()  # on a busy machine it would print after the block
         print_json({"a": 1})
         ctypes.CDLL(None).puts(b"in C")
         ctypes.CDLL(None).fflush(None)
@@ -95,20 +108,14 @@ def test_standard_output_is_restored(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("closed", ["1", "2"])
 def test_a_closed_stream_is_no_error(closed: str, votes: Path, tmp_path: Path) -> None:
-    shell = (
-        f"{sys.executable} -m faircrowd aggregate {votes} --method majority --out {tmp_path / 'out'} --json {closed}>&-"
-    )
-    done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    done = in_a_shell(votes, tmp_path / "out", f"{closed}>&-")
     assert done.returncode == 0, done.stderr
     assert (json.loads(done.stdout)["tasks"] == 40) if closed == "2" else done.stdout == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_output_that_cannot_be_printed_is_an_error(votes: Path, tmp_path: Path) -> None:
-    shell = (
-        f"{sys.executable} -m faircrowd aggregate {votes} --method majority --out {tmp_path / 'out'} --json > /dev/full"
-    )
-    done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    done = in_a_shell(votes, tmp_path / "out", "> /dev/full")
     assert done.returncode == 2
     assert "the output cannot be printed: No space left on device" in done.stderr
 

@@ -12,7 +12,7 @@ import pytest
 
 import faircrowd as fc
 from faircrowd.aggregate.registry import AGGREGATORS
-from faircrowd.report.evidence import file_hash
+from faircrowd.storage.content_hash import content_hash
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -359,7 +359,7 @@ def test_results_of_an_earlier_version_verify(done: Path, faircrowd: Run) -> Non
     said = json.loads((done / "evidence.json").read_text())
     (done / "certificate.json").write_text(json.dumps(earlier(said["certificate"])))
     said["certificate"] = earlier(said["certificate"])
-    said["outputs"]["certificate.json"] = file_hash(done / "certificate.json")
+    said["outputs"]["certificate.json"] = content_hash(done / "certificate.json")
     (done / "evidence.json").write_text(json.dumps(said))
     assert verified(faircrowd, done)["differences"] == []
     said["certificate"]["expected_accuracy"] += 0.01

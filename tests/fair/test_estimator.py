@@ -33,6 +33,8 @@ DEFAULTS: dict[str, Any] = {
     "positive": None,
     "min_group": 10,
     "small_groups": "leave-out",
+    "constraints": None,
+    "believed": False,
 }
 
 

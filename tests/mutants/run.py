@@ -3,8 +3,9 @@
     python tests/mutants/run.py --sample 500 --seed 1
 
 First every test runs once, to record which lines it reaches. A changed line is then tried with the tests that reach it,
-the quickest first, up to a number of seconds. If a kernel is changed, all kernels run as plain Python: numba would load
-it, and its compiled callers, from its cache. Outcomes are kept in a folder, so that a run can be resumed.
+the quickest first, up to a number of seconds. Seconds are those of the processor, so that other work on the machine
+changes no outcome. If a kernel is changed, all kernels run as plain Python: numba would load it, and its compiled
+callers, from its cache. Outcomes are kept in a folder, so that a run can be resumed.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import multiprocessing
 import os
 import random
 import re
+import resource
 import signal
 import sys
 import tempfile
@@ -44,6 +46,8 @@ TESTS = [
 ]
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "--doctest-modules", "--assert=plain"]
 _NOT_LOADED = 77
+_WAIT = 20
+"""How many times its processor seconds a change may take on a busy machine."""
 
 
 def main() -> None:
@@ -52,7 +56,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=500, help="number of changes to try; 0: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--most", type=float, default=40.0, help="seconds of tests for one change")
+    parser.add_argument("--most", type=float, default=40.0, help="processor seconds of tests for one change")
     parser.add_argument("--only", default="", help="a pattern for the paths of the files to change")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="which tests, if not all; needs its own --folder")
     parser.add_argument("--folder", type=Path, default=Path("build/mutants"), help="where to keep the outcomes")
@@ -187,14 +191,18 @@ def _try(mutant: Mutant, tests: list[str], jit: bool, limit: float) -> str:
     child = os.fork()
     if child == 0:
         os.setsid()
+        if limit < math.inf:
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 1))
         _run(mutant, tests, jit)
-    until = time.monotonic() + limit
+    until = time.monotonic() + _WAIT * limit  # a process that only waits spends no processor time
     while time.monotonic() < until:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
             if code == _NOT_LOADED:
                 raise RuntimeError(f"{mutant} was never imported")
+            if -code in (signal.SIGXCPU, signal.SIGKILL):
+                return "timeout"
             return "survived" if code == 0 else "killed"
         time.sleep(0.05)
     os.killpg(child, signal.SIGKILL)

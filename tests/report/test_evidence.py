@@ -10,7 +10,8 @@ import pytest
 
 import faircrowd as fc
 from faircrowd.errors import FileError, InputError
-from faircrowd.report.evidence import EVIDENCE, evidence, file_hash, read_evidence
+from faircrowd.report.evidence import EVIDENCE, evidence, read_evidence
+from faircrowd.storage.content_hash import content_hash
 
 Make = Callable[..., Path]
 
@@ -71,9 +72,9 @@ def test_inputs_that_are_absent_are_left_out(votes: Path) -> None:
 def test_a_hash_is_that_of_the_bytes(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"\0\xff" * 100_000)
-    assert file_hash(path) == sha(path)
+    assert content_hash(path) == sha(path)
     with pytest.raises(FileError, match="cannot be read: No such file"):
-        file_hash(tmp_path / "b")
+        content_hash(tmp_path / "b")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ Make = Callable[..., Path]
 
 SECTIONS = ["frontier", "rates", "posterior", "changes", "workers", "crowd", "limits", "method", "reproduce"]
 WITH_TRUTH = [*SECTIONS[:3], "truth", *SECTIONS[3:]]
-LARGE = (200_000, 3_000, 30, 12) if os.environ.get("FAIRCROWD_SLOW") else (20_000, 350, 14, 7)
+LARGE = (200_000, 3_000, 30, 12) if os.environ.get("FAIRCROWD_SLOW") else (5_000, 350, 13, 7)
 """Tasks, workers, groups and classes of the large input; FAIRCROWD_SLOW=1 makes it larger."""
 CHARTS = ["frontier", "funnel", "posterior", "rates"]
 
@@ -288,6 +288,21 @@ def test_every_kind_of_run_renders(name: str, crowd: Path, tmp_path: Path, make:
     assert ("by group" in page.html[page.html.index('id="method"') :].split("</section>")[0]) == (name == "by group")
 
 
+@pytest.mark.parametrize("more", [[], ["--confidence", 0.6]])
+def test_the_rule_of_three_classes_is_that_of_the_labels(more: list[Any], tmp_path: Path, make: Make) -> None:
+    """A promise is about another rule, and the page says so."""
+    drawn = fc.simulate_crowd(
+        300, 12, class_shares=[[0.1, 0.3, 0.6], [0.6, 0.3, 0.1]], skill_ranges=[(0.4, 0.8)] * 2, random_state=1
+    )
+    votes = drawn.votes.assign(group=[drawn.sensitive_features[task] for task in drawn.votes["task"]])
+    votes.to_csv(tmp_path / "votes.csv", index=False)
+    out = make("aggregate", tmp_path / "votes.csv", "--group", "group", "--epsilon", 0.2, *more, out=tmp_path / "run")
+    html = Page(out / "report.html").html
+    assert ("The rule, also for new tasks: of all labels" in html) == (not more)
+    assert ("New tasks have a rule of their own, which the promise is about (rule.json)." in html) == bool(more)
+    assert ("in_turn" in (out / "rule.json").read_text()) == bool(more)
+
+
 @pytest.mark.parametrize("more", [[], ["--strict"], ["--decision", "randomized"]])
 def test_three_classes_and_groups_render(more: list[str], tmp_path: Path, make: Make) -> None:
     drawn = fc.simulate_crowd(
@@ -304,6 +319,25 @@ def test_three_classes_and_groups_render(more: list[str], tmp_path: Path, make: 
     last = page.data["stops"][-1]
     assert last["changed"] == "0"
     assert last["gap"] == f"{json.loads((out / 'certificate.json').read_text())['gap_before']:.3f}"
+    said = "This run keeps epsilon 0.05 to the letter (strict). At every other epsilon the slider shows labels without"
+    assert (said in page.html) == ("--strict" in more)
+    assert ("The slider shows the labels that each epsilon gives; the line" in page.html) == (more == [])
+    assert ("each epsilon gives, one draw for each; the line" in page.html) == ("randomized" in more)
+
+
+def test_the_stops_of_a_strict_run_of_two_groups_keep_their_epsilons(crowd: Path, tmp_path: Path, make: Make) -> None:
+    """Group sizes without a common factor: without strict, some stops would exceed their epsilon by a task."""
+    tasks = pd.read_csv(crowd / "tasks.csv")
+    tasks["side"] = np.where(np.arange(len(tasks)) % 3, "a", "b")
+    tasks.iloc[:-1].to_csv(tmp_path / "tasks.csv", index=False)
+    votes = pd.read_csv(crowd / "votes.csv")
+    votes[votes["task"].isin(tasks["task"][:-1])].to_csv(tmp_path / "votes.csv", index=False)
+    files = (tmp_path / "votes.csv", "--tasks", tmp_path / "tasks.csv", "--group", "side", "--method", "majority")
+    strict = Page(make("aggregate", *files, "--epsilon", 0.01, "--strict", out=tmp_path / "run") / "report.html")
+    assert "gives if it is kept to the letter, as in this run (strict); the line" in strict.html
+    assert all(float(stop["gap"]) <= float(stop["epsilon"]) + 5e-4 for stop in strict.data["stops"])
+    loose = Page(make("aggregate", *files, "--epsilon", 0.01, out=tmp_path / "loose") / "report.html")
+    assert "kept to the letter" not in loose.html.split('id="frontier"')[1].split("</section>")[0]
 
 
 @pytest.mark.parametrize(
@@ -406,6 +440,8 @@ def test_large_input_makes_no_large_page(tmp_path: Path, make: Make) -> None:
     assert f"The 6 labels with the largest gaps of {n_classes} are shown" in page.html
     assert f"The 300 most notable of {n_workers:,} workers are shown" in page.html
     assert len(page.data["stops"]) <= 11
+    rows = {name: len(chart["data"]["values"]) for name, chart in page.data["charts"].items()}
+    assert max(rows.values()) <= n_workers < n
     shown = {row["group"] for row in page.data["charts"]["posterior"]["data"]["values"]}
     assert len(shown & {str(a) for a in range(n_groups)}) == len(shown) == 12
 

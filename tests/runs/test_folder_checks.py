@@ -22,7 +22,7 @@ def fitted(labels: list[Any], groups: list[Any], **asked: Any) -> fc.FairCrowd:
     vote = (rng.random(task.size) * n * (0.6 + 0.4 * (task % 2))).astype(int)
     votes = pd.DataFrame({"task": task, "worker": rng.integers(0, 400, task.size), "label": [labels[k] for k in vote]})
     of_task = pd.Series([groups[t % len(groups)] for t in range(80)], index=range(80))
-    return fc.FairCrowd(fc.MajorityVote(), epsilon=0.1, **asked).fit(votes, sensitive_features=of_task)
+    return fc.FairCrowd(fc.MajorityVote(), **{"epsilon": 0.1, **asked}).fit(votes, sensitive_features=of_task)
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,8 @@ KINDS: dict[str, tuple[list[Any], list[Any], dict[str, Any]]] = {
     "three groups": (["x", "y"], ["a", "b", "c"], {"strict": True}),
     "randomized": (["x", "y"], ["a", "b"], {"decision": "randomized", "random_state": 4}),
     "a matrix of gains": (["x", "y"], ["a", "b"], {"objective": [[2.0, 0.0], [0.0, 1.0]]}),
+    "a promise": (["x", "y"], ["a", "b"], {"confidence": 0.6, "epsilon": 0.4}),
+    "a promise of three classes": (["x", "y", "z"], ["a", "b"], {"confidence": 0.6, "epsilon": 0.4}),
 }
 
 
@@ -50,6 +52,16 @@ def test_what_follows_from_the_labels_holds(name: str, tmp_path: Path) -> None:
     assert (found.differences, found.notes, found.verified) == ((), (), False)
     (line,) = found.unverified
     assert line.startswith("votes and sensitive features of this run were given in memory, so it cannot be done again")
+
+
+def test_another_rule_of_a_promise_is_noticed(tmp_path: Path) -> None:
+    labels, groups, asked = KINDS["a promise of three classes"]
+    fitted(labels, groups, **asked).write(tmp_path / "run", report=False)
+    rule = json.loads((tmp_path / "run" / "rule.json").read_text())
+    rule["in_turn"]["rivals"][0][1] += 0.3
+    (tmp_path / "run" / "rule.json").write_text(json.dumps(rule))
+    repaired(tmp_path / "run", "rule.json")
+    assert any("rule.json: rule is" in str(line) for line in verify(tmp_path / "run").differences)
 
 
 def test_it_says_what_was_not_checked(memory: Path, faircrowd: Callable[..., tuple[int, str, str]]) -> None:

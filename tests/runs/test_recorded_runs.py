@@ -21,7 +21,7 @@ import pytest
 import faircrowd as fc
 from faircrowd.errors import InputError
 from faircrowd.report.evidence import EVIDENCE
-from faircrowd.runs.recorded_runs import MEASURED, RECORDED, RecordedCommand, register
+from faircrowd.runs.recorded_runs import MEASURED, RECORDED, RecordedCommand, RecordedRun, register
 from faircrowd.runs.verify import Verification, verify
 
 Attack = Callable[[Path], None]
@@ -118,11 +118,11 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: dict[str, dict[str, bytes]] = {}
 
     def quick(command: RecordedCommand) -> RecordedCommand:
-        def again(said: Any, places: Any, in_memory: Any, folder: Any) -> None:
-            seen = {**said, "outputs": sorted(said["outputs"]), "certificate": None}
-            key = json.dumps([seen, sorted(map(str, places.values()))])
+        def again(run: RecordedRun, folder: Any) -> None:
+            seen = {**run.said, "outputs": sorted(run.said["outputs"]), "certificate": None}
+            key = json.dumps([seen, sorted(map(str, run.places.values()))])
             if key not in kept:
-                command.again(said, places, in_memory, folder)
+                command.again(run, folder)
                 kept[key] = {name: folder.waiting(name).read_bytes() for name in folder.names}
             for name, content in kept[key].items():
                 folder.write_bytes(name, content)
@@ -375,7 +375,7 @@ def test_a_new_command_is_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         RecordedCommand(
             "count",
             ("words.json", EVIDENCE),
-            lambda said, places, in_memory, folder: write(folder, sorted(said["options"]["words"])),
+            lambda run, folder: write(folder, sorted(run.said["options"]["words"])),
         )
     )
     with OutputFolder(tmp_path / "run") as folder:

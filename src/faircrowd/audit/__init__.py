@@ -5,6 +5,7 @@ Public functions are imported here. Where to find them:
 - ``metrics/``: gaps and rates by group, fairlearn's metrics for any number of classes, and the level of any constraint;
 - ``strata``: the gap among similar tasks;
 - ``intervals``, ``bootstrap``: how far the gap of the population may be from that of the labels;
+- ``difference_test``: an exact test of the difference of two rates, from counts alone;
 - ``gate``: pass, fail or not enough evidence, for pipelines; ``constraint_gate`` and ``constraint_limits`` for any list
   of constraints;
 - ``impact_table``: selection rates and impact ratios by category, as in New York City's Local Law 144;

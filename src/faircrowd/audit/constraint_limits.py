@@ -13,7 +13,7 @@ within: no correction for their number is needed (an intersection-union test).
 **Which limits.**
 
 - The difference of two plain rates of different groups: the exact test of
-  :mod:`faircrowd.fair.promise.difference_test`, which the verdict on the gap rests on.
+  :mod:`faircrowd.audit.difference_test`, which the verdict on the gap rests on.
 - A rate between fixed limits: Clopper and Pearson's limit on one side.
 - A ratio of two rates: Clopper and Pearson's limit of each, each at half of the error. This is exact, too, in that the
   error is at most the one asked for, but conservative: for two groups of one size and like rates the limit is about 1.7
@@ -29,20 +29,17 @@ C. J. Clopper and E. S. Pearson, Biometrika 26 (1934), 404-413; R. L. Berger, Te
 
 import math
 from collections.abc import Sequence
-from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv
 
+from faircrowd.audit.difference_test import Pair, extreme_pairs, falling
 from faircrowd.audit.intervals import difference_limits
 from faircrowd.audit.metrics.counted_labels import CountedConstraint, Rate
 from faircrowd.fair.constraints.quantities import Comparison, Difference, Range, Ratio
 
 __all__ = ["MissLimits", "clopper_pearson", "miss_limits"]
-
-Pair = tuple[int, int, int, int]
-"""How many of how many tasks in one group, and in another."""
 
 
 class MissLimits(NamedTuple):
@@ -88,10 +85,10 @@ def miss_limits(counted: CountedConstraint, error: float, error_of_least: float)
     exact, others = _sorted_out(
         [(one, [counted.rate(quantity) for quantity in one.quantities]) for one in counted.comparisons]
     )
-    n_tests = sum(map(len, exact.values())) + sum(_n_tests(one, rates) for one, rates in others)
+    n_tests = sum(n for _, n in exact.values()) + sum(_n_tests(one, rates) for one, rates in others)
     share = error_of_least / n_tests
     compared = [*(Difference([], limit) for limit in exact), *(one for one, _ in others)]
-    found = [_of_pairs(pairs, limit, error, share) for limit, pairs in exact.items()]
+    found = [_of_pairs(pairs, limit, error, share) for limit, (pairs, _) in exact.items()]
     found += [_of_comparison(one, rates, error, share) for one, rates in others]
     # Levels are told by the comparison that misses most: all built-in constraints have one limit for all of theirs.
     worst = max(found, key=lambda limits: limits.most)
@@ -110,12 +107,14 @@ def miss_limits(counted: CountedConstraint, error: float, error_of_least: float)
 
 def _sorted_out(
     compared: list[tuple[Comparison, list[Rate]]],
-) -> tuple[dict[float, list[Pair]], list[tuple[Comparison, list[Rate]]]]:
-    """Return the pairs of independent rates whose difference has a limit, by the limit, and all other comparisons.
+) -> tuple[dict[float, tuple[list[Pair], int]], list[tuple[Comparison, list[Rate]]]]:
+    """Return pairs of independent rates whose difference has a limit, by the limit, and all other comparisons.
+
+    The pairs are those that the limits depend on, with the number of all differences, both ways round.
 
     Of two labels, the rates of one mirror the other's: what is the same fact twice is told once.
     """
-    exact: dict[float, list[Pair]] = {}
+    exact: dict[float, tuple[list[Pair], int]] = {}
     others, seen = [], set()
     for comparison, rates in compared:
         if not (isinstance(comparison, Difference) and _is_exact(rates)):
@@ -124,9 +123,10 @@ def _sorted_out(
         key = (comparison.at_most, *(rate.key for rate in rates))
         if key not in seen:
             seen.add(key)
-            counts = [(rate.hits, rate.size) for rate in rates]
-            pairs = exact.setdefault(comparison.at_most, [])
-            pairs += [(*one, *other) for one, other in permutations(counts, 2)]
+            hits, sizes = (np.array([getattr(rate, name) for rate in rates]) for name in ("hits", "size"))
+            pairs, n = exact.get(comparison.at_most, ([], 0))
+            n += math.perm(len(rates), 2)
+            exact[comparison.at_most] = ([*pairs, *extreme_pairs(hits, sizes)], n)
     return exact, others
 
 
@@ -145,9 +145,9 @@ def _n_tests(comparison: Comparison, rates: Sequence[Rate]) -> int:
 
 def _of_pairs(pairs: list[Pair], limit: float, error: float, share: float) -> MissLimits:
     """Return limits of the largest difference of pairs of rates."""
-    falling = sorted(pairs, key=lambda pair: pair[2] / pair[3] - pair[0] / pair[1])
-    low, high = difference_limits(falling, error, share)
-    x, m, y, n = falling[0]
+    ordered = falling(pairs)
+    low, high = difference_limits(ordered, error, share)
+    x, m, y, n = ordered[0]
     gap = x / m - y / n
     low, high = min(low, gap), min(max(high, gap), 1.0)
     return MissLimits(low - limit, high - limit, low, high)

@@ -11,6 +11,7 @@ from faircrowd._checks import check_confidence, check_number
 from faircrowd._types import ByTask
 from faircrowd.audit.given_labels import read_given_labels
 from faircrowd.audit.intervals import approximate_gap_limits, gap_limits
+from faircrowd.errors import OptionError
 from faircrowd.fair.constraint import rates_of
 from faircrowd.fair.gap import gap_of, within
 from faircrowd.fair.tasks.read_posterior import check_groups
@@ -56,6 +57,8 @@ class Verdict:
         Whether the verdict is about these tasks alone; ``low`` and ``high`` are then the gap itself.
     left_out : dict
         The groups that are not compared, with the reason.
+    gap_allowed : float or None
+        What the certificate of the labels allows their gap to be, if it was given.
     """
 
     status: str
@@ -71,6 +74,7 @@ class Verdict:
     make_with: float | None = None
     these_tasks: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
+    gap_allowed: float | None = None
 
     @property
     def rates(self) -> dict[str, dict[str, float]]:
@@ -110,6 +114,7 @@ def check_labels(
     min_group: int = 1,
     small_groups: str = "leave-out",
     on_missing_group: str = "error",
+    gap_allowed: float | None = None,
 ) -> Verdict:
     """Return whether labels keep the gap between groups within epsilon.
 
@@ -117,7 +122,7 @@ def check_labels(
     the gap is at most epsilon, and fail if the lower limit is above it. Labels of a population whose gap is above
     epsilon pass with a probability of at most 1 - confidence; labels of a population whose gap is within epsilon
     fail with at most this probability. The limits are exact, also for tiny groups and for groups of very different
-    sizes (:mod:`faircrowd.fair.promise.difference_test`).
+    sizes (:mod:`faircrowd.audit.difference_test`).
 
     Parameters
     ----------
@@ -134,6 +139,10 @@ def check_labels(
         task of the smallest group (if that has at least ten), and fail otherwise.
     min_group, small_groups, on_missing_group
         Which groups are compared, as in :func:`faircrowd.make_fair`.
+    gap_allowed : float, optional
+        With ``these_tasks``: what the certificate of these labels allows their gap to be
+        (:attr:`faircrowd.fair.Certificate.gap_allowed`), in place of epsilon and one task. Labels that were drawn may
+        exceed epsilon by a task of each of two groups, and labels made with ``strict`` by nothing.
 
     Examples
     --------
@@ -149,6 +158,10 @@ def check_labels(
     """
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     confidence = check_confidence("confidence", confidence)
+    if gap_allowed is not None:
+        gap_allowed = check_number("gap_allowed", gap_allowed, low=0, high=1)
+        if not these_tasks:
+            raise OptionError("gap_allowed goes with these_tasks=True; give both, or leave it out.")
     tasks, label, classes = read_given_labels(labels)
     group, groups, left_out = groups_of(tasks, sensitive_features, on_missing_group=on_missing_group)
     check_groups(groups)
@@ -158,20 +171,20 @@ def check_labels(
     np.add.at(table, (plan.place[group], label), 1)
     check_comparable(plan.groups, table.sum(axis=1), plan.left_out)
     compared = [a for a in range(len(plan.groups)) if a not in plan.left_out]
-    judged = _these_tasks if these_tasks else _population
-    names = plan.groups.names
+    names, found = plan.groups.names, table[compared]
     return Verdict(
-        **judged(table[compared], epsilon, confidence),
+        **(_these_tasks(found, epsilon, gap_allowed) if these_tasks else _population(found, epsilon, confidence)),
         epsilon=epsilon,
         confidence=confidence,
         groups=dict(zip(names, table.sum(axis=1).tolist(), strict=True)),
         counts={g: dict(zip(classes.names, row, strict=True)) for g, row in zip(names, table.tolist(), strict=True)},
         these_tasks=these_tasks,
         left_out={names[a]: why for a, why in plan.left_out.items()},
+        gap_allowed=gap_allowed,
     )
 
 
-def _these_tasks(table: NDArray[np.int64], epsilon: float, confidence: float) -> dict[str, Any]:
+def _these_tasks(table: NDArray[np.int64], epsilon: float, gap_allowed: float | None) -> dict[str, Any]:
     """Judge the gap of the tasks at hand, which is known."""
     sizes = table.sum(axis=1)
     gap, smallest = gap_of(rates_of(table, sizes.astype(np.float64))), int(sizes.min())
@@ -179,6 +192,11 @@ def _these_tasks(table: NDArray[np.int64], epsilon: float, confidence: float) ->
     if within(gap, epsilon):
         return {**found, "status": "pass", "reason": f"the gap of these tasks is {gap:.4f}, within epsilon {epsilon:g}"}
     over = f"the gap of these tasks is {gap:.4f}, above epsilon {epsilon:g}"
+    if gap_allowed is not None:
+        is_kept = within(gap, max(gap_allowed, epsilon))
+        words = "no more than" if is_kept else "more than"
+        reason = f"{over} by {words} the certificate of these labels allows: a gap of {gap_allowed:.4f}"
+        return {**found, "status": "pass" if is_kept else "fail", "reason": reason}
     if smallest >= MIN_GROUP and gap - epsilon < 1 / smallest - SLACK:
         reason = f"{over} by less than one task of the smallest group, which has {smallest:,}: tasks are whole"
         return {**found, "status": "pass", "reason": reason}

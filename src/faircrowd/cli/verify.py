@@ -16,16 +16,22 @@ __all__ = ["verify"]
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(help="A folder that faircrowd wrote.")],
+    folder: Annotated[Path, typer.Argument(help="A folder that faircrowd wrote, or the labels of faircrowd apply.")],
     votes: Annotated[Path | None, typer.Option(help="The votes, if they have moved.")] = None,
     tasks: Annotated[Path | None, typer.Option(help="The tasks, if they have moved.")] = None,
+    rule: Annotated[
+        Path | None, typer.Option(help="The rule.json that apply was given, if it has moved with its model.")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(help="The Spark cluster, if not that of the run: results do not depend on it.")
+    ] = None,
     as_json: arg.AsJson = False,
 ) -> None:
     """Do a run again, and compare every file with it: exit code 0 if all is alike, 1 if something differs, else 2."""
     from faircrowd.runs import verify as runs
 
     console = Console(as_json)
-    found = runs.verify(folder, votes=votes, tasks=tasks, progress=console)
+    found = runs.verify(folder, votes=votes, tasks=tasks, rule=rule, master=master, progress=console)
     if as_json:
         print_json(found.to_dict())
     else:

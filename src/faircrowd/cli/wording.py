@@ -22,8 +22,7 @@ OPTIONS = frozenset(
             "label",
             "delimiter",
             "labels",
-            "require",
-            "believed",
+            "rule",
             "table",
             "selected",
             "leave_out_small",
@@ -31,6 +30,8 @@ OPTIONS = frozenset(
         *("on_missing_group", "min_group", "small_groups", "these_tasks", "partial"),
         *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
         *(
+            "require",
+            "believed",
             "positive",
             "decision",
             "strict",
@@ -67,7 +68,7 @@ _ALIASES = {"sensitive_features": "group", "true_labels": "gold"}
 
 _PLACEHOLDERS = {
     **dict.fromkeys(("group", "truth", "gold", "calibrate", "control"), "COLUMN"),
-    **dict.fromkeys(("tasks", "votes", "labels"), "FILE"),
+    **dict.fromkeys(("tasks", "votes", "labels", "rule"), "FILE"),
     **dict.fromkeys(("task", "worker", "label"), "NAME"),
     "require": "TEXT",
     "selected": "LABEL",

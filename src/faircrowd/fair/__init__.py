@@ -16,8 +16,8 @@ program/
     The solver for any number of classes and groups: a linear program over atoms.
 whole_tasks/
     How far labels of whole tasks may exceed epsilon, and how randomized ones are drawn.
-rule, rule_words, sql
-    The rule for new tasks, as JSON, in words and as SQL.
+rule, rule_forms/
+    The rule for new tasks, which may try labels in turn; as JSON, in words and as SQL.
 certificate, frontier, what_if
     What was reached and the numbers to check it; every epsilon at once; what other epsilons would give.
 promise/
@@ -62,6 +62,7 @@ from faircrowd.fair.make import FairResult, make_fair
 from faircrowd.fair.rule import FairRule
 
 if TYPE_CHECKING:
+    from faircrowd.fair.general.constrained_rule import ConstrainedRule
     from faircrowd.fair.known_labels import GoldEstimates
     from faircrowd.fair.promise.margin import Margin, margin_for
     from faircrowd.fair.promise.statement import Promise
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Certificate",
+    "ConstrainedRule",
     "DemographicParity",
     "FairCrowd",
     "FairResult",
@@ -83,6 +85,7 @@ __all__ = [
 ]
 
 _IMPORTED_ON_FIRST_USE = {
+    "ConstrainedRule": "general.constrained_rule",
     "GoldEstimates": "known_labels",
     "Margin": "promise.margin",
     "Promise": "promise.statement",

@@ -203,7 +203,8 @@ class FairCrowd(Parameters):
         self.estimator_ = copy(self.estimator)
         given = dict(read_options or {})
         constraints = self._constraints
-        if plain_parity(constraints) is None:
+        epsilon = plain_parity(constraints)
+        if epsilon is None:
             return self._fit_constrained(constraints, data, args, kwargs, sensitive_features, tasks, given)
         problem = fit_problem(
             self.estimator_,
@@ -216,7 +217,7 @@ class FairCrowd(Parameters):
             small_groups=self.small_groups,
             **kwargs,
         )
-        self._result = solve_problem(problem, **self._asked)
+        self._result = solve_problem(problem, **self._asked | {"epsilon": epsilon})
         warn_of_result(self._result)
         self._note_f1()
         gold = known_labels(self.estimator_, args, kwargs)

@@ -25,7 +25,7 @@ from faircrowd.fair.general.constrained_result import (
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.outcome.alarms import alarm
 from faircrowd.fair.rule import FairRule, rule_of
-from faircrowd.fair.rule_words import rule_in_short
+from faircrowd.fair.rule_forms.rule_words import rule_in_short
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.from_votes import settled
@@ -85,6 +85,8 @@ class FairResult(Generic[Tasks, ResultRows]):
         Every epsilon at once (computed when first used).
     alarm : str
         A warning about labels that were ruined to keep the constraint; empty if they were not.
+    strict : bool
+        Whether the labels were asked to keep epsilon to the letter.
     """
 
     problem: Tasks
@@ -96,6 +98,7 @@ class FairResult(Generic[Tasks, ResultRows]):
     _trace: "Callable[[Codes | None], Frontier]"
     _tally: Tally
     _solve_again: Callable[[float], Tally] | None = None
+    strict: bool = False
 
     @cached_property
     def labels(self) -> Any:
@@ -437,7 +440,18 @@ def solve_problem(
         isinstance(problem, Problem) and not strict and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
     )
     new = promised_rule or rule
-    return FairResult(problem, solved, new, rule, certificate, found, frontier, tally, again if is_quick else None)
+    return FairResult(
+        problem,
+        solved,
+        new,
+        rule,
+        certificate,
+        found,
+        frontier,
+        tally,
+        again if is_quick else None,
+        strict and decision == "deterministic",
+    )
 
 
 def _warn_of_tiny_groups(problem: "Problem") -> None:
@@ -503,4 +517,7 @@ def _promise(
     from faircrowd.fair.promise.find import find_promise
 
     found, rule = find_promise(problem, gain, epsilon, confidence, random_state, constraint=constraint, promise=promise)
-    return found if rule is None else replace(found, rule=rule_in_short(rule)), rule
+    if rule is None:
+        return found, None
+    _, believed = problem.expected_tally(rule.chances(problem), gain).accuracies
+    return replace(found, rule=rule_in_short(rule), believed_accuracy=believed), rule

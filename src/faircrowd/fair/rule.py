@@ -1,9 +1,9 @@
 """The fair rule: labels for new tasks from their posterior and group, as JSON for other machines and as SQL."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,8 +12,10 @@ from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
 from faircrowd.fair.constraint import prices_of
+from faircrowd.fair.rule_forms.rule_json import EDITED, PARITY, is_tie, read_rule_json
+from faircrowd.fair.rule_forms.sql import case_expression
 from faircrowd.fair.solution import Solution, TieWeights
-from faircrowd.fair.sql import case_expression
+from faircrowd.fair.tasks.in_turn import InTurn, tie_weights
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -27,7 +29,6 @@ from faircrowd.fair.tasks.tie_precision import (
 )
 from faircrowd.fair.tolerances import SUM_TO_ONE, tie_widths
 from faircrowd.storage.json_values import from_plain, to_plain
-from faircrowd.storage.untrusted import parse_json
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes, shown
 
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FairRule", "rule_of", "thresholds_of"]
 
-_SCHEMA = 2
+_SCHEMA = 3
+_SCHEMA_OF_PRICES = 2
+"""Rules that do not try labels in turn are the same as in the schema before."""
 _KEYS = {
     *("schema", "kind", "classes", "groups", "epsilon", "random_state"),
     *("prices", "gain_matrix", "gain_offset", "shares", "ties"),
@@ -44,8 +47,8 @@ _KEYS = {
 _PRECISION = {"tie_widths", "tied_shares"}
 _FEW_BESIDE = 0.005
 """A warning is given if this share of the tasks is beside a tie."""
-_FURTHER_KEYS = {"left_out", "merged"}
-"""Keys of rules that have small groups."""
+_FURTHER_KEYS = {"left_out", "merged", "in_turn"}
+"""Keys of rules that have small groups, or try labels in turn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,9 @@ class FairRule:
         The codes of groups that the constraint does not speak of; their prices are 0.
     merged : tuple
         Small groups that became the last group when the rule was learned: new tasks of these belong to it.
+    in_turn : InTurn, optional
+        A rule with a promise for more than two classes tries labels in turn (:mod:`faircrowd.fair.tasks.in_turn`):
+        rivals have other prices. It has no ``ties``; their probabilities follow from its splits.
     """
 
     classes: tuple[Any, ...]
@@ -93,6 +99,7 @@ class FairRule:
     precision: TiePrecision | None = None
     left_out: tuple[int, ...] = ()
     merged: tuple[Any, ...] = ()
+    in_turn: InTurn | None = None
 
     @property
     def tie_widths(self) -> NDArray[np.float64]:
@@ -106,8 +113,16 @@ class FairRule:
         6, unless other tasks were nearer to a tie than that. A posterior in 32 bits has 7.
         """
         largest = sensitivity(self.gain_matrix) / 2
-        widths = self.tie_widths[np.unique([group for group, _ in self.ties])] if self.ties else np.ones(1)
+        split = self._split_groups
+        widths = self.tie_widths[split] if split else np.ones(1)
         return max(int(np.ceil(np.log10(max(largest, 1e-300) / float(widths.min())) - 1e-9)), 1)
+
+    @property
+    def _split_groups(self) -> list[int]:
+        """The codes of the groups in which tied tasks are split."""
+        if self.in_turn is not None:
+            return [a for a in range(len(self.groups)) if a not in self.left_out]
+        return sorted({group for group, _ in self.ties})
 
     @property
     def multipliers(self) -> NDArray[np.float64]:
@@ -126,7 +141,10 @@ class FairRule:
 
     def scores(self, posterior: NDArray[np.float64], group: Codes) -> NDArray[np.float64]:
         """Return the score of each task and class."""
-        return np.asarray(posterior @ self.gain_matrix + self.gain_offset - self.prices[group])
+        gains = posterior @ self.gain_matrix + self.gain_offset
+        if self.in_turn is not None:
+            return self.in_turn.scores(gains, self.prices, group)
+        return np.asarray(gains - self.prices[group])
 
     def probabilities(
         self, posterior: NDArray[np.float64], group: Codes, own: Codes | None = None
@@ -154,10 +172,16 @@ class FairRule:
         kinds, kind = np.unique(np.column_stack([group[several], tied[several]]), axis=0, return_inverse=True)
         for number, (a, *is_tied) in enumerate(kinds.tolist()):
             members = np.flatnonzero(is_tied)
-            weights = self.ties.get((a, tuple(members.tolist())))
+            weights = self._weights(a, tuple(members.tolist()))
             if weights is not None:
                 chances[several[kind.ravel() == number]] = np.bincount(members, weights, len(is_tied))
         return chances
+
+    def _weights(self, a: int, members: tuple[int, ...]) -> tuple[float, ...] | None:
+        """Return the probabilities of tied classes of a group; None if the rule has none."""
+        if self.in_turn is None:
+            return self.ties.get((a, members))
+        return None if a in self.left_out else tie_weights(members, self.in_turn.splits[a])
 
     def predict(
         self, posterior: "FrameLike | ArrayLike", sensitive_features: "ByTask", *, unknown: str = "error"
@@ -183,13 +207,17 @@ class FairRule:
         rule = self.for_posterior(posterior, problem)
         return problem.frame(problem.emit(_probabilities, rule, *self._codes(problem, unknown)))
 
+    def chances(self, problem: Population[Rows]) -> Rows:
+        """Return the probability of each label, one row per task of a problem."""
+        return problem.emit(_probabilities, self, *self._codes(problem, "error"))
+
     def for_posterior(self, posterior: object, problem: Problem) -> "FairRule":
         """Return this rule with ties as wide as the numbers of a posterior are apart; warn if that may not do.
 
         A posterior in 16 or 32 bits is known to be rounded. One whose probabilities all have few digits may be, or may
         be exact; then ties are not widened, and there is a warning where many tasks are beside a tie.
         """
-        if self.precision is None or not self.ties:
+        if self.precision is None or not self._split_groups:
             return self
         scale, digits = sensitivity(self.gain_matrix), digits_of(problem.posterior, self.digits - 1)
         if digits is not None:
@@ -265,8 +293,8 @@ class FairRule:
         """Return the rule as JSON; ``from_json`` reads it back without loss."""
         return json.dumps(
             {
-                "schema": _SCHEMA,
-                "kind": "faircrowd.FairRule",
+                "schema": _SCHEMA_OF_PRICES if self.in_turn is None else _SCHEMA,
+                "kind": PARITY,
                 "classes": to_plain(self.classes),
                 "groups": to_plain(self.groups),
                 "epsilon": self.epsilon,
@@ -282,6 +310,11 @@ class FairRule:
                 ],
                 **({"left_out": list(self.left_out)} if self.left_out else {}),
                 **({"merged": to_plain(self.merged)} if self.merged else {}),
+                **(
+                    {}
+                    if self.in_turn is None
+                    else {"in_turn": {name: table.tolist() for name, table in self.in_turn._asdict().items()}}
+                ),
             },
             ensure_ascii=False,
             allow_nan=False,
@@ -329,46 +362,39 @@ class FairRule:
             posterior=posterior,
             group=group,
             uniform=uniform,
+            in_turn=None if self.in_turn is None else self.in_turn.take(known),
+            left_out=self.left_out,
         )
 
     @classmethod
     def from_json(cls, text: str) -> "FairRule":
         """Read a rule that ``to_json`` wrote."""
-        if not isinstance(text, str):
-            raise InputError(f"A rule is read from JSON text, not from a {type(text).__name__}.")
-        read = parse_json(text, "This is not a rule of faircrowd")
-        if not isinstance(read, dict) or read.get("kind") != "faircrowd.FairRule":
-            raise InputError("This is not a rule of faircrowd: its kind is not 'faircrowd.FairRule'.")
-        try:
-            if read.get("schema", 0) > _SCHEMA:
-                raise InputError(f"This rule has schema {read['schema']}, newer than {_SCHEMA}; update faircrowd.")
-            if lacking := sorted(_KEYS - read.keys()):
-                raise InputError(f"This is not a rule of faircrowd: {few(lacking)} is missing.")
-            if strange := sorted(read.keys() - _KEYS - _PRECISION - _FURTHER_KEYS):
-                raise InputError(f"This is not a rule of faircrowd: it has {few(strange)}, which no rule has.")
-            rule = cls(
-                classes=tuple(from_plain(read["classes"])),
-                groups=tuple(from_plain(read["groups"])),
-                prices=np.asarray(read["prices"], dtype=np.float64),
-                gain_matrix=np.asarray(read["gain_matrix"], dtype=np.float64),
-                gain_offset=np.asarray(read["gain_offset"], dtype=np.float64),
-                shares=np.asarray(read["shares"], dtype=np.float64),
-                epsilon=float(read["epsilon"]),
-                random_state=int(read["random_state"]),
-                ties={(int(t["group"]), tuple(t["classes"])): tuple(t["weights"]) for t in read["ties"]},
-                precision=TiePrecision(*(np.asarray(read[name], dtype=np.float64) for name in TiePrecision._fields))
-                if _PRECISION & read.keys()
-                else None,
-                left_out=tuple(read.get("left_out", ())),
-                merged=tuple(from_plain(read.get("merged", ()))),
-            )
-        except InputError:
-            raise
-        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise InputError(f"This is not a rule of faircrowd ({type(error).__name__}: {reason}).") from None
+        rule = read_rule_json(text, PARITY, _SCHEMA, _KEYS, _PRECISION | _FURTHER_KEYS, cls._of_json)
         rule._check()
         return rule
+
+    @classmethod
+    def _of_json(cls, read: dict[str, Any]) -> "FairRule":
+        if ("in_turn" in read) != (read.get("schema", 0) == _SCHEMA):
+            raise InputError(f"This is not a rule of faircrowd: in_turn belongs to schema {_SCHEMA}, and to no other.")
+        precision = None
+        if _PRECISION & read.keys():
+            precision = TiePrecision(*(_part(read, name, _numbers) for name in TiePrecision._fields))
+        return cls(
+            classes=_part(read, "classes", _names),
+            groups=_part(read, "groups", _names),
+            prices=_part(read, "prices", _numbers),
+            gain_matrix=_part(read, "gain_matrix", _numbers),
+            gain_offset=_part(read, "gain_offset", _numbers),
+            shares=_part(read, "shares", _numbers),
+            epsilon=_part(read, "epsilon", float),
+            random_state=_part(read, "random_state", int),
+            ties=_part(read, "ties", _tie_weights),
+            precision=precision,
+            left_out=_part(read, "left_out", tuple) if "left_out" in read else (),
+            merged=_part(read, "merged", _names) if "merged" in read else (),
+            in_turn=_part(read, "in_turn", _in_turn_of) if "in_turn" in read else None,
+        )
 
     def _check(self) -> None:
         n_groups, n_classes = len(self.groups), len(self.classes)
@@ -386,26 +412,63 @@ class FairRule:
             )
         fits = fits and all(type(a) is int and 0 <= a < n_groups and not self.prices[a].any() for a in self.left_out)
         fits &= not self.merged or n_groups > 0
+        if self.in_turn is not None:
+            fits &= all(table.shape == self.prices.shape for table in self.in_turn) and not self.ties and n_classes > 2
+            fits = fits and bool((abs(self.in_turn.rivals) <= LARGEST).all())
+            fits = fits and bool(((self.in_turn.splits >= 0) & (self.in_turn.splits <= 1)).all())
         for (group, members), weights in self.ties.items():
-            fits &= 0 <= group < n_groups and _is_tie(members, weights, n_classes)
+            fits &= 0 <= group < n_groups and is_tie(members, weights, n_classes)
         if not fits:
-            raise InputError("This rule's numbers do not fit its classes and groups; it was edited or cut off.")
+            raise InputError("This rule's numbers do not fit its classes and groups; " + EDITED)
 
     def __str__(self) -> str:
-        from faircrowd.fair.rule_words import rule_in_full
+        from faircrowd.fair.rule_forms.rule_words import rule_in_full
 
         return rule_in_full(self)
 
 
-def _is_tie(members: tuple[Any, ...], weights: tuple[Any, ...], n_classes: int) -> bool:
-    """Return whether these are some of the classes in order, and their probabilities."""
-    return (
-        len(members) == len(weights)
-        and all(type(member) is int and 0 <= member < n_classes for member in members)
-        and list(members) == sorted(set(members))
-        and all(type(weight) in (float, int) and 0 <= weight <= 1 for weight in weights)
-        and abs(sum(weights) - 1) <= SUM_TO_ONE
-    )
+_PartT = TypeVar("_PartT")
+
+
+def _part(read: dict[str, Any], name: str, make: Callable[[Any], _PartT]) -> _PartT:
+    """Return one part of a rule that was read from JSON, or say which part is not what it should be."""
+    if name not in read:
+        raise InputError(f"This is not a rule of faircrowd: {name!r} is missing.")
+    try:
+        return make(read[name])
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, InputError):
+        raise InputError(f"This is not a rule of faircrowd: its {name!r} is not {_MEANT[make]}.") from None
+
+
+def _names(value: Any) -> tuple[Any, ...]:
+    return tuple(from_plain(value))
+
+
+def _numbers(value: Any) -> NDArray[np.float64]:
+    return np.asarray(value, dtype=np.float64)
+
+
+def _tie_weights(value: Any) -> TieWeights:
+    return {(int(tie["group"]), tuple(tie["classes"])): tuple(tie["weights"]) for tie in value}
+
+
+def _in_turn_of(tables: object) -> InTurn:
+    """Read what a rule that tries labels in turn has besides its prices."""
+    if not isinstance(tables, dict) or tables.keys() != set(InTurn._fields):
+        raise ValueError(f"in_turn does not consist of {few(InTurn._fields)}")
+    return InTurn(*(np.asarray(tables[name], dtype=np.float64) for name in InTurn._fields))
+
+
+_MEANT: dict[Callable[[Any], Any], str] = {
+    _names: "a list of names",
+    _numbers: "a list or table of numbers",
+    _tie_weights: "a list of ties, each with group, classes and weights",
+    float: "a number",
+    int: "a whole number",
+    tuple: "a list",
+    _in_turn_of: f"a set of tables of numbers, {few(InTurn._fields)}",
+}
+"""What each part of a rule should be, by what reads it."""
 
 
 def _probabilities(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> NDArray[np.float64]:

@@ -4,12 +4,13 @@ Headline, slider, table and certificate all show these numbers, so that they agr
 (:mod:`faircrowd.fair.frontier`) is the best that randomized labels reach on average: a bound on these labels.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._steps import count_steps
 from faircrowd.fair.constraint import make_constraint, prices_of
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.objective import make_gain
@@ -20,7 +21,7 @@ from faircrowd.fair.tasks.left_out import compared_gap
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Choice", "choice_of", "choices"]
+__all__ = ["Choice", "choice_of", "choices", "is_strict_elsewhere"]
 
 
 class Choice(NamedTuple):
@@ -31,7 +32,8 @@ class Choice(NamedTuple):
     epsilon, gap : float
         The gap allowed, and the gap reached.
     value, bound, believed_accuracy : float
-        The objective, what no labels within epsilon exceed, and the believed accuracy.
+        The objective, what no labels within epsilon exceed, and the believed accuracy. Among several epsilons, bounds
+        never rise as epsilon falls: what bounds all labels within an epsilon bounds those within a smaller one.
     rates : ndarray, shape (n_groups, n_classes)
     moved : ndarray of int64, shape (n_groups, n_classes, n_classes)
         Number of tasks by group, the aggregator's own label and the label.
@@ -62,17 +64,17 @@ class Choice(NamedTuple):
         return np.asarray(self.moved.sum(axis=(1, 2)) - np.einsum("akk->a", self.moved))
 
 
-def choices(result: FairResult, epsilons: Iterable[float], truth: Codes | None = None) -> list[Choice]:
+def choices(result: FairResult, epsilons: Collection[float], truth: Codes | None = None) -> list[Choice]:
     """Return what each epsilon gives with the objective, decision and seed of a result, in their order.
 
     At the epsilon of the result, these are the numbers of its labels. Labels of other epsilons are found as
-    ``make_fair`` finds them without ``strict``.
+    ``make_fair`` finds them, with ``strict`` if the result was and :func:`is_strict_elsewhere`.
 
     Parameters
     ----------
     result : FairResult
         Of tasks in memory.
-    epsilons : iterable of float
+    epsilons : collection of float
     truth : ndarray of int32, optional
         The true class of each task, to score by: -1 where it is not known, -2 where it is not one of the classes.
 
@@ -88,14 +90,29 @@ def choices(result: FairResult, epsilons: Iterable[float], truth: Codes | None =
     named = asked.objective in ("accuracy", "f1")
     gain = result.solved.gain
     gain = make_gain(asked.objective, problem.n_classes, gain.positive) if named else gain
-    found = []
-    for epsilon in epsilons:
+    found, strict = [], is_strict_elsewhere(result)
+    for epsilon in count_steps(epsilons, "epsilon"):
         solved = result.solved
         if epsilon != asked.epsilon:
             constraint = make_constraint("parity", epsilon)
-            solved = solve(problem, gain, constraint, asked.decision, result.rule.random_state)
+            solved = solve(problem, gain, constraint, asked.decision, result.rule.random_state, strict)
         found.append(choice_of(problem, solved, epsilon, truth))
+    falling = np.argsort([-at.epsilon for at in found], kind="stable")
+    bounds = np.minimum.accumulate([found[i].bound for i in falling])
+    for i, bound in zip(falling, bounds, strict=True):
+        found[i] = found[i]._replace(bound=float(bound))
     return found
+
+
+def is_strict_elsewhere(result: FairResult) -> bool:
+    """Return whether ``choices`` keeps every epsilon to the letter, as the result does.
+
+    That takes no longer with two classes and two groups; otherwise an integer program takes up to a minute for each
+    epsilon, and labels may exceed it as they do without ``strict``.
+    """
+    compared = result.problem.compared()
+    is_quick = make_constraint("parity", 0.0).has_thresholds(compared.n_groups, compared.n_classes)
+    return result.strict and is_quick
 
 
 def choice_of(problem: Problem, solved: Solution[NDArray[Any]], epsilon: float, truth: Codes | None = None) -> Choice:

@@ -1,6 +1,5 @@
 """Evidence: what a run was given and what it wrote, with hashes."""
 
-import hashlib
 import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -9,9 +8,10 @@ from typing import Any
 
 from faircrowd import __version__
 from faircrowd.errors import FileError, InputError
+from faircrowd.storage.content_hash import content_bytes, content_hash
 from faircrowd.storage.untrusted import read_json
 
-__all__ = ["EVIDENCE", "VERSIONS", "evidence", "evidence_name", "file_hash", "read_evidence", "versions"]
+__all__ = ["EVIDENCE", "VERSIONS", "evidence", "evidence_name", "evidence_place", "read_evidence", "versions"]
 
 EVIDENCE = "evidence.json"
 VERSIONS = ("version", "python", "libraries")
@@ -47,7 +47,7 @@ def evidence(
         "command": command,
         "options": options,
         "inputs": {
-            role: {"path": str(path), "sha256": file_hash(path), "bytes": path.stat().st_size}
+            role: {"path": str(path), "sha256": content_hash(path), "bytes": content_bytes(path)}
             for role, path in inputs.items()
             if path is not None
         },
@@ -72,27 +72,33 @@ def versions() -> dict[str, Any]:
     return dict(zip(VERSIONS, found, strict=True))
 
 
-def read_evidence(folder: Path) -> dict[str, Any]:
-    """Read the evidence of a folder, or that of a single file by its own name."""
-    place = folder if folder.name.endswith(f".{EVIDENCE}") else folder / EVIDENCE
+def evidence_place(given: Path) -> Path:
+    """Return where the evidence of a folder is, or that of a single file; its own path may be given, too.
+
+    Examples
+    --------
+    >>> evidence_place(Path("new.csv")).name, evidence_place(Path("new.csv.evidence.json")).name
+    ('new.csv.evidence.json', 'new.csv.evidence.json')
+    """
+    if given.name == EVIDENCE or given.name.endswith(f".{EVIDENCE}"):
+        return given
+    is_file = given.is_file() or (given.suffix == ".csv" and not given.is_dir())
+    return given.with_name(evidence_name(given.name)) if is_file else given / EVIDENCE
+
+
+def read_evidence(given: Path) -> dict[str, Any]:
+    """Read the evidence of a folder or of a single file (see ``evidence_place``)."""
+    place = evidence_place(given)
     try:
         found = read_json(place, "evidence")
     except FileError as error:
-        raise FileError(f"{str(error).removesuffix('.')}; name a folder that faircrowd wrote.") from None
+        asked = "name a folder that faircrowd wrote, or a file of labels that it wrote evidence beside"
+        raise FileError(f"{str(error).removesuffix('.')}; {asked}.") from None
     if not isinstance(found, dict) or found.get("kind") != _KIND or not isinstance(found.get("schema"), int):
         raise InputError(f"{place} is not evidence of faircrowd.")
     if found["schema"] > _SCHEMA:
         raise InputError(f"{place} has schema {found['schema']}, newer than {_SCHEMA}; update faircrowd.")
     return found
-
-
-def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file's contents."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
 def _version(name: str) -> str | None:

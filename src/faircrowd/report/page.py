@@ -3,9 +3,12 @@
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from faircrowd.report.safe_names import short
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 __all__ = ["render_page"]
 
@@ -20,21 +23,17 @@ def render_page(story: dict[str, Any], run: dict[str, Any]) -> str:
     run : dict
         How to repeat it: ``method``, ``rounds``, ``notes``, ``command`` and ``versions`` (pairs).
     """
-    from jinja2 import Environment, StrictUndefined
-
     charts = story.get("charts", [])
     frontier = story.get("frontier")
     data = {
         "charts": {chart.name: chart.specification for chart in charts},
-        "stops": frontier["stops"] if frontier else [],
+        "stops": frontier["stops"] if frontier else story.get("stops", []),
     }
     absent = dict.fromkeys(
         ("frontier", "people", "audit", "note", "certificate", "promise", "estimates", "truth", "errors", "constraints")
     )
     shown = {**absent, "charts": [], "alarms": [], "left_out": [], **story}
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page = environment.from_string(_part("report.html"))
-    return page.render(
+    return _template().render(
         story=shown,
         run=run,
         data=_as_script(data),
@@ -60,6 +59,15 @@ def _vega() -> str:
 
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return str(bundle).replace("</script", "<\\/script")
+
+
+@cache
+def _template() -> "Template":
+    """Return the page's template; to compile it takes as long as all else that a small page needs."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(_part("report.html"))
 
 
 @cache

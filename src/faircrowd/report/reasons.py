@@ -124,6 +124,7 @@ class Reasons:
             prices=np.concatenate([rule.prices, np.zeros((strange.size, len(rule.classes)))]),
             shares=np.append(rule.shares, np.ones(strange.size)),
             precision=None,
+            in_turn=None if rule.in_turn is None else rule.in_turn.placed(np.arange(len(rule.groups)), len(groups)),
         )
         found = cls(coded, known, column[labels], chances, ranks=False, is_new=True)
         return found._with_unknown(len(rule.groups))

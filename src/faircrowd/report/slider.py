@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.what_if import Choice, choices
+from faircrowd.fair.what_if import Choice, choices, is_strict_elsewhere
 from faircrowd.report.fair_words import percent
 from faircrowd.report.safe_names import shorts
 from faircrowd.report.shown_groups import not_shown, shown_groups
@@ -57,7 +57,7 @@ def slider(
     return {
         "stops": [_stop(at, shown, members, c.believed_accuracy_before, top, names) for at in found],
         "start": wanted.index(c.epsilon) if asked else len(wanted) - 1,
-        "decision": c.decision,
+        "kind": _kind_of_labels(result),
         "classes": [classes[k] for k in shown],
         "groups": [groups[a] for a in members],
         "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[members]],
@@ -65,6 +65,23 @@ def slider(
         "has_real": found[0].real_accuracy is not None,
         "has_thresholds": found[0].thresholds is not None,
     }
+
+
+def _kind_of_labels(result: FairResult) -> str:
+    """Return which labels the stops are, as a sentence without its full stop."""
+    if result.certificate.decision == "randomized":
+        return "The slider shows the labels that each epsilon gives, one draw for each"
+    if not result.strict:
+        return "The slider shows the labels that each epsilon gives"
+    if is_strict_elsewhere(result):
+        return (
+            "The slider shows the labels that each epsilon gives if it is kept to the letter, as in this run (strict)"
+        )
+    return (
+        f"This run keeps epsilon {result.certificate.epsilon:g} to the letter (strict). At every other epsilon the "
+        "slider shows labels without strict, which are found sooner: their gap may exceed epsilon by less than one "
+        "task of the smallest group"
+    )
 
 
 def _most_stops(problem: Problem) -> int:

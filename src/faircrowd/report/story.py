@@ -128,12 +128,16 @@ def fair_story(
 
 def _rule(result: FairResult, asked: bool) -> dict[str, Any] | None:
     """Return the rule in words, by group; None where there is none, or where thresholds say it."""
-    if not asked or result.rule.thresholds is not None:
+    if not asked or result.rule_of_labels.thresholds is not None:
         return None
-    head, *lines = str(result.rule).splitlines()
+    head, *lines = str(result.rule_of_labels).splitlines()
     more = [f"{len(lines) - MAX_GROUPS:,} more groups are in rule.json"] if len(lines) > MAX_GROUPS else []
     said = [short(line.strip(), _LONGEST_RULE) for line in lines[:MAX_GROUPS]]
-    return {"of": "gain" if "highest gain" in head else "posterior", "lines": [*said, *more]}
+    return {
+        "of": "gain" if "highest gain" in head else "posterior",
+        "is_for_new_tasks": result.rule is result.rule_of_labels,
+        "lines": [*said, *more],
+    }
 
 
 def _alarms(result: FairResult) -> list[str]:

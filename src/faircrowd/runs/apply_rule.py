@@ -1,7 +1,7 @@
 """The saved rule and model of a run on new tasks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,17 @@ from faircrowd.fair.gap import gap_of
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.from_votes import from_posterior
 from faircrowd.report import OutputFolder, label_tables
-from faircrowd.report.evidence import evidence, evidence_name
+from faircrowd.report.evidence import VERSIONS, evidence, evidence_name
 from faircrowd.report.reasons import Reasons
 from faircrowd.runs.options import ReadOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import check_out
 from faircrowd.storage.untrusted import read_json
 from faircrowd.votes import VoteTable, read_votes
+from faircrowd.votes.group_policy import left_out_lines
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Applied", "apply_saved_rule"]
+__all__ = ["Applied", "apply_again", "apply_saved_rule"]
 
 _CONFIDENCE = 0.95
 """Of the statement that new tasks are not like those that the rule was learned from."""
@@ -51,6 +52,8 @@ class Applied:
     gap_at_least : float or None
         What the gap of all tasks like these is at least, with 95% confidence: chance explains a gap of the labels, but
         not this one.
+    left_out : dict
+        The groups that the gap is not about, although the rule knows them, with the reason.
     """
 
     rule: FairRule
@@ -63,19 +66,19 @@ class Applied:
     tasks_of_unknown_groups: int
     unknown_workers: int
     gap_at_least: float | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def changed(self) -> int:
         """How many labels differ from the aggregator's own."""
         return int((self.labels != self.posterior.label_codes).sum())
 
-    def write(self, path: Path, proof: Mapping[str, Any], progress: Progress = QUIET) -> None:
+    def fill(self, folder: OutputFolder, name: str, proof: Mapping[str, Any]) -> None:
         """Write the labels as CSV, one row per task, and beside it the evidence, to which their hash is added."""
         problem = from_posterior(self.posterior, self.votes)
         why = Reasons.of_rule(self.rule, problem, self.labels).columns
-        with progress.waiting(f"writing {path}"), OutputFolder(path.parent) as folder:
-            folder.write_csv(path.name, label_tables(self.votes, self.posterior, self.labels, why))
-            folder.write_json(evidence_name(path.name), {**proof, "outputs": folder.hashes()})
+        folder.write_csv(name, label_tables(self.votes, self.posterior, self.labels, why))
+        folder.write_json(evidence_name(name), {**proof, "outputs": {name: folder.hashes()[name]}})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values, ready for JSON."""
@@ -90,6 +93,7 @@ class Applied:
             "unknown_workers": self.unknown_workers,
             "gap_at_least": self.gap_at_least,
             "missed": self.missed,
+            "left_out": dict(self.left_out),
         }
 
     @property
@@ -125,6 +129,9 @@ class Applied:
             )
         if strange:
             notes.append(f"{strange:,} tasks of unknown groups got the aggregator's own label (unknown='own')")
+        notes += left_out_lines(self.left_out, self.group_tasks)
+        if self.gap is None:
+            notes.append("the gap of these tasks is not known: fewer than two groups are left to compare")
         return notes
 
 
@@ -148,18 +155,64 @@ def apply_saved_rule(
         raise OptionError("A rule is applied to votes in a file; give votes=...")
     if out.is_dir():
         raise OptionError(f"{out} is a folder; name a file for the labels.")
-    inputs = {
-        "rule": rule,
-        **{name: rule.parent / name for name in MODEL_FILES},
-        "votes": read.votes,
-        "tasks": read.tasks,
-    }
-    check_out(out.parent, [out.name, evidence_name(out.name)], inputs.values())
+    check_out(out.parent, [out.name, evidence_name(out.name)], _inputs(rule, read).values())
     learned = FairRule.from_json(_text(rule))
-    model = load_model(rule.parent)
-    group = list(read.group) or _columns_of(rule.parent)
+    read = replace(read, group=read.group or tuple(_columns_of(rule.parent)))
+    applied = _applied(learned, rule.parent, read, unknown, progress)
+    with progress.waiting(f"writing {out}"), OutputFolder(out.parent) as folder:
+        applied.fill(folder, out.name, _evidence(rule, read, unknown, {}))
+    return applied
+
+
+def apply_again(said: Mapping[str, Any], places: Mapping[str, Path], folder: OutputFolder) -> None:
+    """Write labels of new tasks again into an open folder, as evidence says that they were made.
+
+    Parameters
+    ----------
+    said : mapping
+        The evidence, with the versions of the run.
+    places : mapping of str to Path
+        Where its inputs are, by role; the model is beside the rule.
+    """
+    options, given = said["options"], {role: Path(one["path"]) for role, one in said["inputs"].items()}
+    read = ReadOptions(given["votes"], given.get("tasks"), tuple(options["group"]), **options["reading"])
+    here = replace(read, votes=places["votes"], tasks=places.get("tasks"))
+    rule = places["rule"]
+    applied = _applied(FairRule.from_json(_text(rule)), rule.parent, here, options["unknown"])
+    proof = _evidence(given["rule"], read, options["unknown"], places)
+    (name,) = said["outputs"]
+    applied.fill(folder, name, {**proof, **{part: said[part] for part in VERSIONS}})
+
+
+def _inputs(rule: Path, read: ReadOptions) -> dict[str, Path | None]:
+    """Return the files that labels of new tasks depend on, by role."""
+    model = {name: rule.parent / name for name in MODEL_FILES}
+    return {"rule": rule, **model, "votes": read.votes, "tasks": read.tasks}
+
+
+def _evidence(rule: Path, read: ReadOptions, unknown: str, places: Mapping[str, Path]) -> dict[str, Any]:
+    """Return the evidence of labels but for their hash; ``places`` are where inputs are now."""
+    options = {
+        "rule": str(rule),
+        "votes": str(read.votes),
+        "tasks": None if read.tasks is None else str(read.tasks),
+        "group": list(read.group),
+        "unknown": unknown,
+        "reading": read.columns,
+    }
+    given = _inputs(rule, read)
+    proof = evidence("apply", options, {**given, **places}, None)
+    for role, one in proof["inputs"].items():
+        one["path"] = str(given[role])
+    return proof
+
+
+def _applied(learned: FairRule, folder: Path, read: ReadOptions, unknown: str, progress: Progress = QUIET) -> Applied:
+    """Label new tasks by a rule and the model in a folder."""
+    assert read.votes is not None  # noqa: S101 - checked by apply_saved_rule
+    model = load_model(folder)
     with progress.waiting(f"reading {read.votes}"):
-        table = read_votes(read.votes, sensitive_features=group, tasks=read.tasks, **read.columns)
+        table = read_votes(read.votes, sensitive_features=list(read.group), tasks=read.tasks, **read.columns)
     if table.n_votes == 0:
         raise InputError(f"{read.votes} has no vote to use. Is it the right file?")
     posterior = model.posterior_of(table).in_memory()
@@ -172,7 +225,9 @@ def apply_saved_rule(
     aside = {a for a in range(len(groups)) if a in table.left_out or known[a] < 0 or known[a] in learned.left_out}
     compared = [a for a in range(len(groups)) if a not in aside]
     several = len(compared) > 1
-    applied = Applied(
+    left_out = {a: "left out of the rule, too" for a in range(len(groups)) if known[a] in learned.left_out}
+    left_out |= {a: why for a, why in table.left_out.items() if a not in left_out and known[a] >= 0}
+    return Applied(
         learned,
         table,
         posterior,
@@ -183,18 +238,8 @@ def apply_saved_rule(
         int(np.count_nonzero(learned.group_codes(problem) < 0)),
         int(np.count_nonzero(model.votes_.workers.code_of(table.workers.values) < 0)),
         gap_limits(tally.tasks.sum(axis=1)[compared], _CONFIDENCE).low if several else None,
+        {groups[a]: why for a, why in sorted(left_out.items())},
     )
-    options = {
-        "rule": str(rule),
-        "votes": str(read.votes),
-        "tasks": None if read.tasks is None else str(read.tasks),
-        "group": group,
-        "unknown": unknown,
-        "reading": read.columns,
-        "out": str(out),
-    }
-    applied.write(out, evidence("apply", options, inputs, None), progress)
-    return applied
 
 
 def _text(path: Path) -> str:

@@ -12,11 +12,15 @@ import pyarrow.compute as pc
 from faircrowd._checks import check_confidence, check_number, few
 from faircrowd.audit.constraint_gate import RequirementsVerdict, check_constraints
 from faircrowd.audit.gate import Verdict, check_labels
-from faircrowd.errors import InputError, OptionError
+from faircrowd.errors import FaircrowdError, InputError, OptionError
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.grammar import parse_constraint
 from faircrowd.fair.constraints.listed import listed_constraints, needed_columns
+from faircrowd.fair.gap import within
+from faircrowd.fair.tolerances import SLACK
+from faircrowd.report.evidence import EVIDENCE, read_evidence
 from faircrowd.runs.progress import QUIET, Progress
+from faircrowd.storage.content_hash import content_hash
 from faircrowd.storage.output_folder import FORMULA
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import encode
@@ -112,19 +116,47 @@ def check_file(options: CheckOptions, progress: Progress = QUIET) -> tuple[Verdi
     with progress.waiting(f"reading {options.labels}"):
         labels, columns, notes, unlabelled = _read(options, options.group)
         groups = pa.table({"task": columns[0].task, **{str(i): column.fact for i, column in enumerate(columns)}})
-        verdict = check_labels(
-            labels,
-            groups,
-            epsilon=options.epsilon,
-            confidence=options.confidence,
-            these_tasks=options.these_tasks,
-            min_group=options.min_group,
-            small_groups=options.small_groups,
-            on_missing_group=options.on_missing_group,
-        )
+    with progress.waiting("finding the limits of the gap"):
+        asked: dict[str, Any] = {
+            "epsilon": options.epsilon,
+            "confidence": options.confidence,
+            "these_tasks": options.these_tasks,
+            "min_group": options.min_group,
+            "small_groups": options.small_groups,
+            "on_missing_group": options.on_missing_group,
+        }
+        verdict = check_labels(labels, groups, **asked)
+        certificate = _certificate(options, verdict) if options.these_tasks else None
+        if certificate is not None:
+            verdict = check_labels(labels, groups, **asked, gap_allowed=certificate["gap_allowed"])
+            if not within(verdict.gap, options.epsilon):
+                allowed = f"a gap of {certificate['gap_allowed']:.4f}"
+                why = f": {certificate['why']}" if certificate["why"] else ""
+                notes.append(f"these labels have a certificate, in {EVIDENCE} beside them; it allows {allowed}{why}")
     _refuse_unlabelled(unlabelled, options)
     more = [unlabelled] if unlabelled else []
     return verdict, [*notes, *more, *left_out_lines(verdict.left_out, verdict.groups)]
+
+
+def _certificate(options: CheckOptions, verdict: Verdict) -> dict[str, Any] | None:
+    """Return the certificate of labels that lie as ``aggregate`` has written them, if it is about this check.
+
+    That is, about these groups, the gap that was found, and an epsilon that is no larger.
+    """
+    labels = options.labels
+    try:
+        said = read_evidence(labels.absolute().parent)
+        certificate = said["certificate"]
+        is_theirs = (
+            said["outputs"][labels.name] == content_hash(labels)
+            and said["options"]["group"] == list(options.group)
+            and certificate["epsilon"] <= options.epsilon
+            and abs(certificate["gap"] - verdict.gap) <= SLACK
+            and 0 <= certificate["gap_allowed"] <= 1
+        )
+        return {"why": "", **certificate} if is_theirs else None
+    except (FaircrowdError, LookupError, TypeError, AttributeError, ValueError):  # none, or of something else
+        return None
 
 
 def _check_requirements(options: CheckOptions, progress: Progress) -> tuple[RequirementsVerdict, list[str]]:

@@ -75,7 +75,8 @@ def fit(options: RunOptions, progress: Progress = QUIET, places: Mapping[str, Pa
         check_groups(model.votes_.groups)
     # What a model learns from may add to its classes, so the truth is coded by them only now.
     truth = None if found.truth is None else truth_codes(votes_in_memory(model.votes_), found.truth)[0]
-    return Run(options, model, fair, truth, options.learned == options.read.truth, found.notes, places=here.files)
+    in_sample = options.learned is not None and options.learned == options.read.truth
+    return Run(options, model, fair, truth, in_sample, found.notes, places=here.files)
 
 
 def _checkpoint(model: Aggregator, votes: VoteTable, options: RunOptions, engine: EngineOptions) -> Checkpoint | None:

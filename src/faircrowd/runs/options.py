@@ -488,11 +488,12 @@ class RunOptions:
         if command == "frontier":
             asked = {name: found[name] for name in FrontierOptions.__dataclass_fields__}
             return cls(read, model, frontier=FrontierOptions(**asked))
+        engine = EngineOptions("spark", master=found["master"]) if found.get("engine") == "spark" else EngineOptions()
         if "epsilon" not in found:
-            return cls(read, model)
+            return cls(read, model, engine=engine)
         asked = {name: found[name] for name in FairOptions.__dataclass_fields__ if name in found}
         asked["require"] = tuple(found.get("require", ()))
-        return cls(read, model, FairOptions(**asked))
+        return cls(read, model, FairOptions(**asked), engine=engine)
 
 
 def _as_plain(value: object) -> object:

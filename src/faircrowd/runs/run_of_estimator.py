@@ -15,6 +15,7 @@ from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.registry import kind_of
 from faircrowd.engines import votes_in_memory
 from faircrowd.errors import InputError
+from faircrowd.fair.constraints.listed import listed_constraints, plain_parity
 from faircrowd.fair.estimator import FairCrowd, FitInputs
 from faircrowd.fair.make import FairResult
 from faircrowd.runs.options import FairOptions, ModelOptions, ReadOptions, RunOptions
@@ -54,7 +55,7 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
         _read_options(given, truth, is_calibrated, fair),
         _model_options(model, kind.name),
         FairOptions(
-            float(fair.epsilon) if isinstance(result, FairResult) else None,
+            _epsilon(fair),
             fair.objective,
             fair.decision,
             bool(fair.strict),
@@ -76,6 +77,11 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
     in_sample = given.true_labels is not None and _same(truth, given.true_labels)
     memory = _in_memory(given, tasks.group, model, truth, options.model.parameters)
     return Run(options, model, fair, found, in_sample, tuple(notes), memory)
+
+
+def _epsilon(fair: FairCrowd) -> float | None:
+    """Return the gap that was allowed; None if a list of constraints was given instead."""
+    return float(fair.epsilon) if fair.constraints is None else plain_parity(listed_constraints(None, fair.constraints))
 
 
 def _model_options(model: Aggregator, name: str) -> ModelOptions:

@@ -1,8 +1,9 @@
 """A run on a Spark cluster: votes there to labels on a disk that it shares."""
 
 import re
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +14,28 @@ from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.em import Iterative
 from faircrowd.aggregate.registry import AGGREGATORS
 from faircrowd.aggregate.saved import MODEL_FILES, model_files
-from faircrowd.engines.spark.files import read_frame, write_parquet
+from faircrowd.engines.spark.differences import frame_differences
+from faircrowd.engines.spark.files import on_disk, read_frame, write_parquet
 from faircrowd.engines.spark.java import running
 from faircrowd.engines.spark.votes import SparkVotes, spark_votes
-from faircrowd.errors import InputError, OptionError
+from faircrowd.errors import FaircrowdError, InputError, OptionError
 from faircrowd.fair import Certificate
 from faircrowd.fair.tasks.spark_problem import SparkProblem
 from faircrowd.report import OutputFolder, Summary, fair_lines
 from faircrowd.report.belief_notes import independence_of
+from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence
 from faircrowd.report.summary import estimate_facts, group_facts
+from faircrowd.runs.file_differences import Compared, Difference
 from faircrowd.runs.options import ReadOptions, RunOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out, earlier_files
 from faircrowd.votes.groups import settle_groups
 from faircrowd.votes.vocabulary import value_name
 
-__all__ = ["SparkRun", "run_in_spark"]
+__all__ = ["SparkRun", "compare_labels", "fill_in_spark", "run_in_spark"]
 
-_FILES = (SPARK_LABELS, *FAIR_FILES, *MODEL_FILES, "summary.json")
+_FILES = (SPARK_LABELS, *FAIR_FILES, *MODEL_FILES, "summary.json", EVIDENCE)
+_QUIET_SPARK = {"spark.ui.showConsoleProgress": "false"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +83,43 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
     """
     if re.match(r"[A-Za-z][\w+.-]+:/", str(out)):
         raise OptionError(f"{out} is not on a disk of this machine; name a folder that the executors share with it.")
+    check_out(out, (*RUN_FILES, SPARK_LABELS), options.files.values())
+    with OutputFolder(out) as folder:
+        done = fill_in_spark(options, folder, progress)
+    return replace(done, written=replace(done.written, notes=earlier_files(folder)))
+
+
+def fill_in_spark(
+    options: RunOptions,
+    folder: OutputFolder,
+    progress: Progress = QUIET,
+    *,
+    places: Mapping[str, Path] | None = None,
+    recorded: Mapping[str, Any] | None = None,
+    master: str | None = None,
+) -> SparkRun:
+    """Do a run in Spark, which has ended when this returns, and write its files into an open folder.
+
+    Parameters
+    ----------
+    places : mapping of str to Path, optional
+        Where votes and tasks are now, by role, if not where the options say.
+    recorded : mapping, optional
+        The evidence of the run that this one repeats: its versions are written instead of today's.
+    master : str, optional
+        Another cluster than that of the options; results do not depend on it.
+    """
     check_choice("method", options.model.method, tuple(name for name, kind in AGGREGATORS.items() if kind.in_spark))
     check_choice("on_duplicate", options.read.on_duplicate, ("last", "first", "all", "error"))
     options.check()
-    check_out(out, (*RUN_FILES, SPARK_LABELS), options.files.values())
+    here = options.at(places or {})
     model, fair = options.model.make(), None
     gold = [] if options.learned is None else [options.learned]
     with ExitStack() as stack:
-        folder = stack.enter_context(OutputFolder(out))  # first in, last out: Spark has ended when its files appear
         with progress.waiting("starting Spark"):
-            settings = {"spark.ui.showConsoleProgress": "false"}
-            session = stack.enter_context(running(options.engine.master, **settings))
+            session = stack.enter_context(running(master or options.engine.master, **_QUIET_SPARK))
         with progress.waiting(f"grouping {options.read.votes} by task"):
-            table: Any = _read(session, options.read, options.learned)
+            table: Any = _read(session, here.read, options.learned)
         if table.n_classes < 2 or table.n_workers < 2:
             raise InputError(
                 f"{options.read.votes} has fewer than two workers or classes; a consensus needs at least two of each."
@@ -107,7 +136,8 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
         problem: Any = SparkProblem(posterior) if fair is None else result.problem
         labels = problem.own_labels() if fair is None else result.solved.labels
         summary = _summary(model, problem, labels, options)
-        with progress.waiting(f"writing {out}"):
+        certificate: Any = None if fair is None else fair.certificate_
+        with progress.waiting(f"writing {folder.path}"):
             folder.forget(*RUN_FILES)  # also those of a run in memory, which would be of other labels
             folder.write_json("summary.json", summary.to_dict())
             for file, content in model_files(model).items():
@@ -116,16 +146,52 @@ def run_in_spark(options: RunOptions, out: Path, progress: Progress = QUIET) -> 
                 folder.write_text("rule.json", result.rule.to_json() + "\n")
                 folder.write_json("certificate.json", fair.certificate_.to_dict())
             write_parquet(problem.table(labels), folder.new_folder(SPARK_LABELS))
+            proof = _evidence(options, here, certificate, recorded)
+            folder.write_json(EVIDENCE, {**proof, "outputs": folder.hashes()})
         table.close()
-    written = Written(out, tuple(file for file in _FILES if file in folder.names), earlier_files(folder))
     notes = tuple(table.notes())
     if isinstance(model, CalibratedCrowd):
         notes += model.calibration_.notes
         notes += ("whether the known labels look like a random sample of the tasks is not checked in Spark",)
         notes += ("the accuracy of fair labels is not estimated in Spark",) if fair is not None else ()
     alarms = () if fair is None or not fair.result_.alarm else (fair.result_.alarm,)
-    certificate: Any = None if fair is None else fair.certificate_
+    written = Written(folder.path, tuple(file for file in _FILES if file in folder.names))
     return SparkRun(summary, certificate, notes, written, alarms)
+
+
+def _evidence(
+    options: RunOptions, here: RunOptions, certificate: Certificate | None, recorded: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return the evidence of a run but for the hashes of its outputs; inputs that only Spark can reach have no hash."""
+    local = {role: path for role, path in ((role, on_disk(path)) for role, path in here.files.items()) if path.exists()}
+    said = None if certificate is None else certificate.to_dict()
+    proof = evidence(options.command, options.to_dict(), local, said)
+    proof["inputs"] = {
+        role: {**proof["inputs"].get(role, {"in_spark": True}), "path": str(path)}
+        for role, path in options.files.items()
+    }
+    return proof if recorded is None else {**proof, **{name: recorded[name] for name in VERSIONS}}
+
+
+def compare_labels(written: Path, expected: Path, master: str | None = None) -> Compared:
+    """Compare two folders of labels in Spark, task by task, whatever the order of their rows and files.
+
+    Parameters
+    ----------
+    written, expected : Path
+        Folders that a run has written; executors must have access to them.
+    """
+    found = Compared()
+    with running(master, **_QUIET_SPARK) as session:
+        try:
+            one, other = (read_frame(session, path.absolute().as_uri()) for path in (written, expected))
+            differences, rounded = frame_differences(one, other, "task")
+        except FaircrowdError as error:
+            found.differences.append(f"{written.name} cannot be read: {str(error).removesuffix('.')}")
+            return found
+    lines = (Difference(written.name, *line) for line in differences)
+    found.add(written.name, lines, rounded)
+    return found
 
 
 def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:

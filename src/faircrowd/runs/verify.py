@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from faircrowd._types import PathOrText
+from faircrowd.aggregate.saved import MODEL_FILES
+from faircrowd.engines.spark.files import on_disk
+from faircrowd.engines.spark.session import check_spark
 from faircrowd.errors import FaircrowdError, FileError, InputError, OptionError
 from faircrowd.fair.certificate import EARLIER_NAMES
 from faircrowd.report import OutputFolder
-from faircrowd.report.evidence import EVIDENCE, VERSIONS, file_hash, read_evidence, versions
+from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence_place, read_evidence, versions
 from faircrowd.runs.file_differences import ABSENT, Compared, Difference, compare_files
 from faircrowd.runs.folder_checks import check_folder
 from faircrowd.runs.progress import QUIET, Progress
-from faircrowd.runs.recorded_runs import MEASURED, RecordedCommand, recorded_command
+from faircrowd.runs.recorded_runs import MEASURED, RecordedCommand, RecordedRun, recorded_command
+from faircrowd.runs.spark_run import compare_labels
 from faircrowd.runs.write import PAGE
+from faircrowd.storage.content_hash import content_hash
 from faircrowd.storage.untrusted import read_json
 
 __all__ = ["Verification", "verify"]
@@ -88,6 +93,8 @@ def verify(
     *,
     votes: PathOrText | None = None,
     tasks: PathOrText | None = None,
+    rule: PathOrText | None = None,
+    master: str | None = None,
     progress: Progress = QUIET,
 ) -> Verification:
     """Compare the files of a run with its evidence, do the run again, and compare every file with the new one.
@@ -95,53 +102,71 @@ def verify(
     Parameters
     ----------
     folder : path
-        Written by a command of :data:`faircrowd.runs.recorded_runs.RECORDED`, or by ``FairCrowd.write``.
-    votes, tasks : path, optional
-        Where the inputs are, if they have moved.
+        Written by a command of :data:`faircrowd.runs.recorded_runs.RECORDED`, or by ``FairCrowd.write``; or a file of
+        labels with evidence beside it, as ``faircrowd apply`` writes it.
+    votes, tasks, rule : path, optional
+        Where the inputs are, if they have moved; the model lies beside the rule.
+    master : str, optional
+        The Spark cluster, if not that of the run; results do not depend on it.
 
     Raises
     ------
     InputError
         If there is no evidence, or it is damaged.
     """
-    folder = Path(folder)
-    said = read_evidence(folder)
+    place = evidence_place(Path(folder))
+    said = read_evidence(place)
+    moved = {"votes": votes, "tasks": tasks, "rule": rule}
     try:
-        return _verified(folder, said, {"votes": votes, "tasks": tasks}, progress)
+        return _verified(place, said, moved, master, progress)
     except FaircrowdError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
+        where = folder if place.name == EVIDENCE else place
         raise InputError(
-            f"The evidence in {folder} is damaged or incomplete ({type(error).__name__}: {error})."
+            f"The evidence in {where} is damaged or incomplete ({type(error).__name__}: {error})."
         ) from None
 
 
 def _verified(
-    folder: Path, said: dict[str, Any], moved: Mapping[str, PathOrText | None], progress: Progress
+    place: Path,
+    said: dict[str, Any],
+    moved: Mapping[str, PathOrText | None],
+    master: str | None,
+    progress: Progress,
 ) -> Verification:
-    run = f"faircrowd {said['version']}, {said['command']}"
-    run += f", method {said['options']['method']}" if "method" in said["options"] else ""
-    command = recorded_command(said["command"], folder / EVIDENCE)
+    folder = place.parent
+    done_by = f"faircrowd {said['version']}, {said['command']}"
+    done_by += f", method {said['options']['method']}" if "method" in said["options"] else ""
+    command = recorded_command(said["command"], place)
     in_memory = {role: given for role, given in said["inputs"].items() if given.get("in_memory") is True}
     files = {role: given for role, given in said["inputs"].items() if role not in in_memory}
     can_repeat = set(in_memory) <= {_TRUTH}
     places = _places(folder, files, moved) if can_repeat else {}
+    run = RecordedRun(said, places, in_memory, master)
+    if run.is_in_spark:
+        _check_spark(run)
     found = Compared(_changed_inputs(places, files))
-    checks = len(places) + len(said["outputs"])
+    checks = sum("sha256" in given for given in files.values()) * bool(places) + len(said["outputs"])
     unverified: list[str] = []
     is_same_input = not found.differences
-    found.differences += _changed_outputs(folder, command, said["outputs"])
+    found.differences += _changed_outputs(place, command, said["outputs"])
     found.differences += _inconsistent(folder, said)
     if not can_repeat:
         checks += check_folder(folder, said, found)
         unverified = _not_repeated(in_memory, said["outputs"])
     elif is_same_input:
-        with progress.waiting("running it again"), tempfile.TemporaryDirectory() as place:
-            checks += _again(folder, said, command, places, in_memory, Path(place), found)
+        with progress.waiting("running it again"), tempfile.TemporaryDirectory() as scratch:
+            checks += _again(place, run, command, Path(scratch), found)
         unverified = [] if not in_memory else _truth_was_in_memory(said["outputs"])
+        found.notes += [
+            f"only Spark can reach the {_named(role, given['path'])}, so there is no hash of them; they were read again"
+            for role, given in files.items()
+            if "sha256" not in given
+        ]
     found.notes += _other_versions(said)
     lines = dict.fromkeys(map(str, found.differences))
-    return Verification(tuple(lines), checks, said["version"], run, tuple(unverified), tuple(found.notes))
+    return Verification(tuple(lines), checks, said["version"], done_by, tuple(unverified), tuple(found.notes))
 
 
 def _places(folder: Path, inputs: Mapping[str, Any], moved: Mapping[str, PathOrText | None]) -> dict[str, Path]:
@@ -149,29 +174,55 @@ def _places(folder: Path, inputs: Mapping[str, Any], moved: Mapping[str, PathOrT
     found = {}
     for role, given in inputs.items():
         was = Path(given["path"])
+        if role in MODEL_FILES:
+            continue  # beside the rule
         tried = [was, folder / was.name, folder.absolute().parent / was.name]
-        place = moved[role] or next((path for path in tried if path.exists()), None)
+        if given.get("in_spark") is True or given["path"].startswith("file:"):
+            tried = [was]
+        else:
+            tried = [path for path in tried if path.exists()]
+        place = moved[role] or next(iter(tried), None)
         if place is None:
-            raise FileError(f"The {role} {was} of this run are gone; say where they are with {role}=...")
+            they_are = "they are" if _is(role) == "are" else "it is"
+            raise FileError(
+                f"The {_named(role, was)} of this run {_is(role)} gone; say where {they_are} with {role}=..."
+            )
         found[role] = Path(place)
-    return found
+    return {role: found[role] if role in found else found["rule"].parent / role for role in inputs}
+
+
+def _named(role: str, path: PathOrText) -> str:
+    return f"{'model' if role in MODEL_FILES else role} {path}"
+
+
+def _is(role: str) -> str:
+    return "are" if role in ("votes", "tasks") else "is"
+
+
+def _check_spark(run: RecordedRun) -> None:
+    try:
+        check_spark(run.master or run.said["options"]["master"])
+    except OptionError as error:
+        raise OptionError(f"This run was done in Spark, and only Spark can do it again. {error}") from None
 
 
 def _changed_inputs(places: Mapping[str, Path], inputs: Mapping[str, Any]) -> list[Difference | str]:
     return [
-        f"the {role} {path} are not those of the run: another SHA-256"
+        f"the {_named(role, path)} {_is(role)} not {'those' if _is(role) == 'are' else 'that'} of the run: "
+        "another SHA-256"
         for role, path in places.items()
-        if file_hash(path) != inputs[role]["sha256"]
+        if "sha256" in inputs[role] and content_hash(on_disk(path)) != inputs[role]["sha256"]
     ]
 
 
-def _changed_outputs(folder: Path, command: RecordedCommand, outputs: Mapping[str, str]) -> list[Difference | str]:
+def _changed_outputs(place: Path, command: RecordedCommand, outputs: Mapping[str, str]) -> list[Difference | str]:
     """Compare the files with their hashes, and find those of another run."""
+    folder = place.parent
     wrong: list[Difference | str] = []
     for name, expected in outputs.items():
         if not (folder / name).exists():
             wrong.append(f"{name} is missing")
-        elif file_hash(folder / name) != expected:
+        elif content_hash(folder / name) != expected:
             wrong.append(f"{name} was changed since the run: another SHA-256")
     strange = [name for name in (*command.files, *command.replaced) if name not in outputs and name != EVIDENCE]
     return wrong + [f"{name} is not a file of this run" for name in strange if (folder / name).exists()]
@@ -196,39 +247,39 @@ def _same_field(path: Path, name: str, expected: object) -> list[Difference]:
     return [] if value == expected else [Difference(path.name, name, value, expected, f"in {EVIDENCE}")]
 
 
-def _again(
-    folder: Path,
-    said: Mapping[str, Any],
-    command: RecordedCommand,
-    places: Mapping[str, Path],
-    in_memory: Mapping[str, Any],
-    scratch: Path,
-    found: Compared,
-) -> int:
+def _again(place: Path, run: RecordedRun, command: RecordedCommand, scratch: Path, found: Compared) -> int:
     """Do the run again, and compare its files with those in the folder; return how many were compared."""
+    folder, outputs = place.parent, run.said["outputs"]
     with OutputFolder(scratch) as new:
         try:
-            command.again(said, places, in_memory, new)
+            command.again(run, new)
         except OptionError as error:
-            raise InputError(f"The options in {folder / EVIDENCE} are not those of a run: {error}") from None
+            raise InputError(f"The options in {place} are not those of a run: {error}") from None
         names = new.names
-        absent = [name for name in said["outputs"] if name not in names]
+        absent = [name for name in (*outputs, place.name) if name not in names]
         found.differences += [f"{name} is not a file that such a run writes" for name in absent]
         for name in names:
-            if name != EVIDENCE and name not in said["outputs"]:
-                found.differences.append(f"{name} is not listed among the outputs in {EVIDENCE}")
-            if not (folder / name).exists() or (name == PAGE and in_memory):
+            if name != place.name and name not in outputs:
+                found.differences.append(f"{name} is not listed among the outputs in {place.name}")
+            if not (folder / name).exists() or (name == PAGE and run.in_memory):
                 continue  # a missing file is reported already
-            compared = compare_files(
-                folder / name,
-                new.waiting(name),
-                MEASURED.get(name, ()),
-                EARLIER_NAMES if name in ("certificate.json", EVIDENCE) else None,
-                _is_of_truth if in_memory else None,
-            )
+            compared = _compare(folder / name, new.waiting(name), run)
             found.notes += compared.notes
             found.differences += compared.differences
     return len(names)
+
+
+def _compare(written: Path, expected: Path, run: RecordedRun) -> Compared:
+    if expected.is_dir():
+        return compare_labels(written, expected, run.master or run.said["options"]["master"])
+    kind = EVIDENCE if expected.name.endswith(f".{EVIDENCE}") else expected.name
+    return compare_files(
+        written,
+        expected,
+        MEASURED.get(kind, ()),
+        EARLIER_NAMES if kind in ("certificate.json", EVIDENCE) else None,
+        _is_of_truth if run.in_memory else None,
+    )
 
 
 def _is_of_truth(line: Difference) -> bool:

@@ -13,7 +13,7 @@ from faircrowd.errors import InputError, OptionError
 from faircrowd.report import OutputFolder, groups_table, label_tables, workers_table
 from faircrowd.report.audit_text import audit_dict
 from faircrowd.report.charts import images
-from faircrowd.report.constrained_words import constrained_columns
+from faircrowd.report.constrained_story import constrained_columns
 from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence
 from faircrowd.report.page import render_page
 from faircrowd.report.reasons import Reasons
@@ -234,7 +234,7 @@ def check_out(out: Path, names: Iterable[str], inputs: Iterable[Path | None]) ->
 
 def _joined(people: pa.Table, audited: pa.Table) -> pa.Table:
     """Add the columns of an audit that a table of workers does not have."""
-    for name in audited.column_names:
-        if name not in people.column_names:
-            people = people.append_column(name, audited[name])
-    return people
+    known = set(people.column_names)
+    more = [name for name in audited.column_names if name not in known]
+    columns = [*people.columns, *(audited[name] for name in more)]  # one by one, each would copy those before it
+    return pa.table(columns, [*people.column_names, *more])

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import re
@@ -17,6 +16,7 @@ import pyarrow.csv
 
 from faircrowd._checks import check_path, few
 from faircrowd.errors import FileError
+from faircrowd.storage.content_hash import content_hash
 from faircrowd.storage.publish import publish
 from faircrowd.storage.scratch import HIDDEN, Scratch, clear_left, uninterrupted
 from faircrowd.storage.written_folders import record_written
@@ -174,12 +174,8 @@ class OutputFolder:
         return self._pending[name]
 
     def hashes(self) -> dict[str, str]:
-        """Return the SHA-256 of each file written so far."""
-        found = {}
-        for name, path in self._pending.items():
-            with path.open("rb") as file:
-                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
-        return found
+        """Return the SHA-256 of each file and folder written so far."""
+        return {name: content_hash(path) for name, path in self._pending.items()}
 
     def _new(self, name: str) -> Path:
         if Path(name).name != name or name in ("", ".."):

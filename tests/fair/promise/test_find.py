@@ -55,7 +55,8 @@ def test_the_promise_in_words_and_numbers() -> None:
     said = fair.promise
     assert str(said) == (
         "the rule keeps the gap of all tasks like these within 0.05, with probability 0.95 (its thresholds are ranks "
-        f"of 3,200 held-out tasks); the labels of these tasks have a gap of at most {said.tightened:.4g}"
+        f"of 3,200 held-out tasks); the labels of these tasks have a gap of at most {said.tightened:.4g}; on "
+        f"them the rule has a believed accuracy of {said.believed_accuracy:.1%}"
     )
     assert Promise(**fair.certificate.promise) == said
     assert 0 < said.tightened == fair.certificate.epsilon == fair.rule_of_labels.epsilon < 0.05 == fair.rule.epsilon
@@ -76,13 +77,33 @@ def test_the_order_of_rows_does_not_matter() -> None:
     assert make_fair(frame, of, epsilon=0.1, confidence=0.95, random_state=1).rule.to_json() != one.rule.to_json()
 
 
-def test_more_classes_are_tested() -> None:
+def test_more_classes_are_tried_in_turn() -> None:
     rng = np.random.default_rng(0)
     given = np.concatenate([rng.dirichlet([1, 2, 0.7], 900), rng.dirichlet([2, 1, 1], 900)])
     fair = make_fair(given, np.repeat(["a", "b"], 900), epsilon=0.2, confidence=0.9)
-    assert (fair.promise.method, fair.promise.held_out) == ("test", 900)
-    assert "it passed an exact test on 900 held-out tasks" in str(fair.promise)
-    assert "the label with the highest posterior wins" in fair.promise.rule
+    assert (fair.promise.method, fair.promise.held_out) == ("ranks", 1440)
+    assert "its thresholds are ranks of 1,440 held-out tasks" in str(fair.promise)
+    assert "labels are tried in turn, from 2 to 0" in fair.promise.rule
+    chances = fair.rule.predict_proba(given, np.repeat(["a", "b"], 900))
+    believed = (chances * given).sum() / 1800
+    assert fair.promise.believed_accuracy == pytest.approx(believed)
+    assert str(fair.promise).endswith(f"; on them the rule has a believed accuracy of {believed:.1%}")
+    assert fair.certificate.believed_accuracy - believed < 0.02
+    assert "the label with the highest posterior wins" in fair.certificate.thresholds
+
+
+def test_more_classes_with_a_group_left_out() -> None:
+    rng = np.random.default_rng(0)
+    given = rng.dirichlet([1, 2, 0.7], 1209)
+    groups = np.repeat(["a", "tiny", "z"], [600, 9, 600])
+    with pytest.warns(DataWarning, match="tiny"):
+        fair = make_fair(given, groups, epsilon=0.2, confidence=0.9, min_group=10)
+    assert fair.rule.left_out == (1,)
+    own = given[groups == "tiny"].argmax(axis=1)
+    np.testing.assert_array_equal(fair.rule.predict(given, groups)[groups == "tiny"], own)
+    alone = make_fair(given[groups != "tiny"], groups[groups != "tiny"], epsilon=0.2, confidence=0.9)
+    assert fair.promise.enough
+    assert alone.rule.in_turn.rivals.shape == (2, 3) != fair.rule.in_turn.rivals.shape
 
 
 @pytest.mark.parametrize("objective", ["f1", [[1, 0], [0, 5]], [[0, 1], [1, 0]]])

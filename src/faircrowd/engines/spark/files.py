@@ -20,7 +20,7 @@ from faircrowd.votes.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["label_table", "read_frame", "write_parquet"]
+__all__ = ["label_table", "on_disk", "read_frame", "write_parquet"]
 
 
 def read_frame(
@@ -64,9 +64,20 @@ def read_frame(
     return read
 
 
+def on_disk(where: str | os.PathLike[str]) -> Path:
+    """Return a path as the driver would open it; it may not exist there.
+
+    Examples
+    --------
+    >>> str(on_disk("file:///data/votes.csv")), str(on_disk("votes.csv"))
+    ('/data/votes.csv', 'votes.csv')
+    """
+    return Path(re.sub("^file:(//)?", "", os.fspath(where)))
+
+
 def _check_files(where: str, reader: Reader, delimiter: str | None) -> None:
     """Raise if a file, or a file of a folder, that the driver can reach is damaged in a way that Spark overlooks."""
-    path = Path(re.sub("^file:(//)?", "", where))
+    path = on_disk(where)
     if reader.check is None or not path.exists():
         return
     files = [path]

@@ -13,8 +13,9 @@ from faircrowd.errors import DataWarning, DrasticChangeWarning, InfeasibleError,
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.general.best_fractions import BestFractions, find_best_fractions
 from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate, certify_constraints, measure
-from faircrowd.fair.general.constrained_rule import ConstrainedRule, constrained_rule_of, named_outcomes
+from faircrowd.fair.general.constrained_rule import ConstrainedRule, named_outcomes
 from faircrowd.fair.general.constrained_solve import ConstrainedProblem, ConstrainedSolution, pose, solve_constraints
+from faircrowd.fair.general.learn_rule import constrained_rule_of
 from faircrowd.fair.general.least_relaxation import find_clash
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.group_columns import GroupColumns
@@ -204,7 +205,10 @@ def refuse_with_constraints(confidence: float | None, promise: str, positive: ob
     }
     for name, is_given in given.items():
         if is_given:
-            raise OptionError(f"{name} goes with epsilon alone, not with constraints; leave it out.", parameter=name)
+            raise OptionError(
+                f"{name} goes with epsilon alone, not with other constraints; leave it out.",
+                parameter=(name, "epsilon"),
+            )
 
 
 def warn_of_constrained(result: ConstrainedResult) -> None:

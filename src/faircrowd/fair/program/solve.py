@@ -1,5 +1,6 @@
 """Any number of classes and groups, from problem to labels: the linear program, then labels of whole tasks."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -35,6 +36,9 @@ from faircrowd.fair.whole_tasks.drawn_weights import draw_weighted_labels
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["solve_program"]
+
+_FEW_TASKS = 10
+"""An epsilon of fewer tasks of the smallest group than this is also rounded down to whole ones."""
 
 
 def solve_program(
@@ -228,18 +232,27 @@ def _tied_kinds(tasks: Tasks, gain: Gain) -> tuple[NDArray[np.int64], ...]:
 
 
 def _rounded(atoms: Atoms, mass: NDArray[np.float64], relaxed: Relaxed, constraint: Constraint) -> NDArray[np.int64]:
-    """Round to whole tasks; if epsilon is less than one task, also try epsilon 0 and keep the better of the two."""
+    """Round to whole tasks; if epsilon is but a few tasks, also round from whole numbers of them, and keep the best.
+
+    Those are no task, and as many tasks of the smallest group as epsilon holds: with groups of one size, the randomized
+    solution of such an epsilon is often one of whole tasks.
+    """
     counts = round_counts(atoms, mass, relaxed, constraint)
-    if constraint.epsilon == 0 or constraint.epsilon * mass.min() >= 1 or atoms.decided is not None:
+    n_tasks = constraint.epsilon * float(mass.min())
+    if constraint.epsilon == 0 or n_tasks >= _FEW_TASKS or atoms.decided is not None:
         return counts
-    even = constraint.with_epsilon(0.0)
-    other = round_counts(atoms, mass, solve_relaxed(atoms, mass, even), even)
 
     def rank(counts: NDArray[np.int64]) -> tuple[float, float]:
         excess = constraint.excess(rates_of(atoms.totals(counts, mass.size), mass))
         return max(excess, NO_EXCESS), -atoms.gained(counts)
 
-    return counts if rank(counts) <= rank(other) else other
+    for whole in sorted({0, math.floor(n_tasks + NO_EXCESS)}):
+        if -rank(counts)[1] >= float(mass.sum()) * relaxed.bound - 1e-9:
+            break  # nothing to gain
+        other = constraint.with_epsilon(whole / float(mass.min()))
+        new = round_counts(atoms, mass, solve_relaxed(atoms, mass, other), other)
+        counts = counts if rank(counts) <= rank(new) else new
+    return counts
 
 
 def _tie_weights(atoms: Atoms, mass: NDArray[np.float64], relaxed: Relaxed) -> TieWeights:

@@ -3,7 +3,6 @@
 - ``find``: which promise can be made, by which method;
 - ``statement``: the promise in numbers and words;
 - ``held_out``: tasks that a rule is not learned from;
-- ``rank_thresholds``: two classes, thresholds at ranks of held-out tasks;
-- ``held_out_test``, ``difference_test``: more classes, rules tested on held-out tasks; the exact test itself;
+- ``rank_thresholds``: thresholds at ranks of held-out tasks;
 - ``margin``: a bound for all rules at once, for tasks that cannot be split.
 """

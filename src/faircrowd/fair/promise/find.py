@@ -7,7 +7,6 @@ import numpy as np
 from faircrowd._checks import check_choice, check_confidence, warn
 from faircrowd.errors import DataWarning, OptionError
 from faircrowd.fair.objective import Gain
-from faircrowd.fair.promise.held_out_test import promise_by_test
 from faircrowd.fair.promise.margin import margin_for
 from faircrowd.fair.promise.rank_thresholds import promise_by_ranks
 from faircrowd.fair.promise.statement import Promise
@@ -35,8 +34,8 @@ def find_promise(
 ) -> tuple[Promise, FairRule | None]:
     """Return the promise, and the rule that it is about if that is not the one of the labels of all tasks.
 
-    The method is fixed before any task is looked at: ranks for two classes, a test for more, and for tasks in Spark,
-    which cannot be split, the bound for all rules at once.
+    The method is fixed before any task is looked at: ranks of held-out tasks, or for tasks in Spark, which cannot be
+    split, the bound for all rules at once.
 
     Raises
     ------
@@ -53,10 +52,8 @@ def find_promise(
     tasks = population.compared()
     if not isinstance(tasks, Problem):
         found = _uniform(tasks, epsilon, confidence)
-    elif tasks.n_classes == 2:
-        found, rule = promise_by_ranks(tasks, gain, epsilon, confidence, random_state)
     else:
-        found, rule = promise_by_test(tasks, gain, epsilon, confidence, random_state)
+        found, rule = promise_by_ranks(tasks, gain, epsilon, confidence, random_state)
     if not found.enough:
         if promise == "required":
             raise OptionError(
@@ -91,6 +88,7 @@ def _with_left_out(rule: FairRule, population: Population) -> FairRule:
         ties={(int(codes[a]), members): weights for (a, members), weights in rule.ties.items()},
         precision=TiePrecision(widths, tied),
         left_out=tuple(population.left_out),
+        in_turn=None if rule.in_turn is None else rule.in_turn.placed(codes, population.n_groups),
     )
 
 

@@ -16,10 +16,9 @@ class Promise:
 
     Attributes
     ----------
-    method : {"ranks", "test", "uniform"}
-        How the rule was chosen: its thresholds are ranks of held-out tasks (two classes); it was learned from some
-        tasks and passed an exact test on the others (more classes); or a bound holds for all rules at once (tasks in
-        Spark).
+    method : {"ranks", "uniform"}
+        How the rule was chosen: its thresholds are ranks of held-out tasks; or a bound holds for all rules at once
+        (tasks in Spark).
     epsilon : float
         The gap that is promised.
     confidence : float
@@ -30,12 +29,14 @@ class Promise:
     needed : int or None
         About how many tasks in each group would be enough, by what these tasks show; None if no number is.
     learned, held_out : int
-        How many tasks the rule was learned from, and how many were held out from that for its thresholds or its test;
-        for "uniform" all tasks and 0.
+        How many tasks the rule was learned from, and how many were held out from that for its thresholds; for
+        "uniform" all tasks and 0.
     grounds : str
         Why it holds.
     rule : str
         The rule that it is about, in words; empty if that is the rule of the labels.
+    believed_accuracy : float or None
+        Of that rule on the tasks at hand; None if it is the rule of the labels.
     """
 
     method: str
@@ -48,14 +49,17 @@ class Promise:
     held_out: int
     grounds: str
     rule: str = ""
+    believed_accuracy: float | None = None
 
     def __str__(self) -> str:
         if not self.enough:
             return f"NONE is made about tasks that were not seen: {self.shortage}"
+        accuracy = self.believed_accuracy
+        believed = "" if accuracy is None else f"; on them the rule has a believed accuracy of {accuracy:.1%}"
         return (
             f"the rule keeps the gap of all tasks like these within {self.epsilon:g}, with probability "
             f"{self.confidence:.4g} ({self.grounds}); the labels of these tasks have a gap of at most "
-            f"{self.tightened:.4g}"
+            f"{self.tightened:.4g}{believed}"
         )
 
     @property
@@ -65,7 +69,6 @@ class Promise:
             would = "no number of tasks would be enough"
         else:
             would = f"about {self.needed:,} tasks in each group would be enough"
-            would += ", nine times out of ten" if self.method == "test" else ""
         return (
             f"these tasks are too few to promise a gap within {self.epsilon:g} with probability {self.confidence:.4g}; "
             f"{would}"

@@ -18,16 +18,27 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.solution import TieWeights
+from faircrowd.fair.tasks.in_turn import InTurn
 from faircrowd.fair.tasks.population import Population, Tasks
 from faircrowd.fair.tolerances import tie_widths
 from faircrowd.votes.frames import frame_of, is_frame
 
-__all__ = ["DIGITS", "Near", "TiePrecision", "digits_of", "learn_tie_precision", "near_ties", "sensitivity", "step_of"]
+__all__ = [
+    "DIGITS",
+    "ROOM",
+    "Near",
+    "TiePrecision",
+    "digits_of",
+    "learn_tie_precision",
+    "near_ties",
+    "sensitivity",
+    "step_of",
+]
 
 DIGITS = 6
 """Digits after the point with which a posterior has the same ties as the exact one, where there is room."""
 
-_ROOM = 2.5 * 0.5 * 10.0**-DIGITS
+ROOM = 2.5 * 0.5 * 10.0**-DIGITS
 """In units of posterior: tied tasks and others must be farther apart than the rounding of both, and a little more."""
 
 
@@ -61,19 +72,24 @@ def sensitivity(gain_matrix: NDArray[np.float64]) -> float:
 
 
 def learn_tie_precision(
-    tasks: Population, gain: Gain, prices: NDArray[np.float64], shares: NDArray[np.float64], ties: TieWeights
+    tasks: Population,
+    gain: Gain,
+    prices: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    ties: TieWeights,
+    in_turn: InTurn | None = None,
 ) -> TiePrecision:
     """Return the widest ties, up to :data:`DIGITS` digits, that no task is in which is not tied now."""
     least = tie_widths(prices, shares)
-    if not ties:
+    if not ties and in_turn is None:
         return TiePrecision(least, np.zeros(least.size))
-    room = sensitivity(gain.matrix) * _ROOM
+    room = sensitivity(gain.matrix) * ROOM
     n_bins = math.ceil(math.log2(room / float(least.min()))) + 1 if room > least.min() else 1
-    beside, tied = tasks.reduce(_count_near, gain, prices, least, room, n_bins)
+    beside, tied = tasks.reduce(_count_near, gain, prices, in_turn, least, room, n_bins)
     free = np.full(least.size, room)
     for i in range(n_bins):  # a distance in bin i is more than room / 2 ** (i + 1)
         free[beside[:, i] > 0] = room / 2.0 ** (i + 1)
-    split = np.isin(np.arange(least.size), [group for group, _ in ties])
+    split = np.isin(np.arange(least.size), [group for group, _ in ties]) | (in_turn is not None)
     return TiePrecision(np.where(split, np.maximum(least, free / 2), least), tied / np.maximum(tasks.sizes, 1))
 
 
@@ -133,35 +149,42 @@ def near_ties(distances: NDArray[np.float64], group: NDArray[np.int32], precisio
 
 
 def _count_near(
-    tasks: Tasks, gain: Gain, prices: NDArray[np.float64], least: NDArray[np.float64], room: float, n_bins: int
+    tasks: Tasks,
+    gain: Gain,
+    prices: NDArray[np.float64],
+    in_turn: InTurn | None,
+    least: NDArray[np.float64],
+    room: float,
+    n_bins: int,
 ) -> tuple[NDArray[np.int64], ...]:
     beside, tied = np.zeros((least.size, n_bins), np.int64), np.zeros(least.size, np.int64)
     for first in range(0, tasks.group.size, _TASKS_AT_ONCE):  # gains take as much memory as the posterior
         rows = slice(first, first + _TASKS_AT_ONCE)
-        _add_near(gain.of(tasks.posterior[rows]), tasks.group[rows], prices, least, room, beside, tied)
+        gains, group = gain.of(tasks.posterior[rows]), tasks.group[rows]
+        scores = gains - prices[group] if in_turn is None else in_turn.scores(gains, prices, group)
+        _add_near(scores, group, least, room, beside, tied)
     return beside, tied
 
 
 @numba.njit(cache=True, nogil=True)
 def _add_near(
-    gains: NDArray[np.float64],
+    scores: NDArray[np.float64],
     group: NDArray[np.int32],
-    prices: NDArray[np.float64],
     least: NDArray[np.float64],
     room: float,
     beside: NDArray[np.int64],
     tied: NDArray[np.int64],
 ) -> None:
     """Count tasks with a tie, and labels that are near the best but not tied with it: by halves of ``room``."""
-    for i in range(gains.shape[0]):
+    for i in range(scores.shape[0]):
         a = group[i]
         best, top = -np.inf, 0
-        for k in range(gains.shape[1]):
-            if gains[i, k] - prices[a, k] > best:
-                best, top = gains[i, k] - prices[a, k], k
+        for k in range(scores.shape[1]):
+            if scores[i, k] > best:
+                best, top = scores[i, k], k
         has_tie = False
-        for k in range(gains.shape[1]):
-            distance = best - (gains[i, k] - prices[a, k])
+        for k in range(scores.shape[1]):
+            distance = best - scores[i, k]
             if k != top and distance <= least[a]:
                 has_tie = True
             elif k != top and distance <= room:

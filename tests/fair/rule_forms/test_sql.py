@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from faircrowd.errors import InputError
-from faircrowd.fair.sql import case_expression, identifier, literal
+from faircrowd.fair.rule_forms.sql import SqlCell, case_expression, case_of_cells, identifier, literal
 
 
 def written(ties: dict[Any, Any], uniform: str | None, **more: Any) -> str:
@@ -92,3 +92,34 @@ def test_names_with_the_same_text_are_refused(what: str, names: tuple[Any, ...])
     prices = np.zeros((len(names), 2))
     with pytest.raises(InputError, match=f"The {what} .* have the same text, so SQL cannot tell them apart"):
         written({}, None, **{what: names, "prices": prices})
+
+
+@pytest.mark.parametrize("within", [None, 0.01])
+def test_cells_with_weights_of_their_own_and_an_outcome_that_is_no_class(within: float | None) -> None:
+    """Scores of x: p_a, 2 p_b - 0.5 and 0.6; ties of a and b are split by the likeliest class."""
+    cell = SqlCell(
+        '"g" = \'x\' AND "h" = 1',
+        np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]),
+        np.array([0.0, -0.5, 0.6]),
+        {(0, 1): [(1.0, 0.0), (0.25, 0.75)]},
+        (1e-6, 1e-12),
+    )
+    sql = case_of_cells(("a", "b"), ("a", "b", "ask"), [cell], posterior="p_{}", uniform="u", own_within=within)
+    rows: list[tuple[Any, ...]] = [
+        ("x", 1, 0.9, 0.1, 0.5, "a"),
+        ("x", 1, 0.55, 0.45, 0.5, "ask"),
+        ("x", 1, 0.1, 0.9, 0.5, "b"),
+        ("x", 1, 0.7, 0.6, 0.0, "a"),  # tied, and a is likelier
+        ("x", 1, 0.7, 0.6 - 1e-7, 0.99, "a"),
+        ("x", 1, 1.5, 1.0, 0.99, "a"),
+        ("x", 1, 3.5, 2.0, 0.99, "a"),
+        ("x", 1, 0.5, 0.5, 0.99, "ask"),
+        ("x", 1, 0.595, 0.5, 0.5, "ask" if within is None else "a"),  # near the best: the likeliest class
+        ("x", 2, 0.9, 0.1, 0.5, None),
+        ("y", 1, 0.9, 0.1, 0.5, None),
+    ]
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE tasks (n INT, g TEXT, h INT, p_a DOUBLE, p_b DOUBLE, u DOUBLE)")
+    connection.executemany("INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?)", [(i, *r[:5]) for i, r in enumerate(rows)])
+    found = [label for (label,) in connection.execute(f"SELECT {sql} FROM tasks ORDER BY n").fetchall()]  # noqa: S608
+    assert found == [row[5] for row in rows]

@@ -26,7 +26,8 @@ C. P. Farrington and G. Manning, Statistics in Medicine 9 (1990), 1447-1454; I. 
 """
 
 import math
-from itertools import permutations
+from collections.abc import Iterable
+from itertools import product
 
 import numba
 import numpy as np
@@ -34,7 +35,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-__all__ = ["gap_is_below", "ordered_differences", "p_value_below", "upper_limit"]
+__all__ = ["Pair", "extreme_pairs", "falling", "ordered_differences", "p_value_below", "upper_limit"]
+
+Pair = tuple[int, int, int, int]
+"""How many of how many tasks in one group, and in another."""
 
 _MOST_EXACT = 5_000
 _SAME_STATISTIC = 1e-9  # statistics that are nearer to each other are of equally extreme samples
@@ -103,40 +107,43 @@ def upper_limit(x: int, m: int, y: int, n: int, error: float) -> float:
     return float(found)
 
 
-def gap_is_below(counts: NDArray[np.int64], epsilon: float, error: float) -> bool:
-    """Return whether counts show that the gap of the population is below epsilon.
+def ordered_differences(counts: NDArray[np.int64]) -> list[Pair]:
+    r"""Return count and size of a class in two groups, both ways round, by falling difference of rates.
 
-    All differences of rates must be shown to be below it, each at this level: no correction is needed, because a gap of
-    epsilon or more means that one of them is not below, and its own test must err (an intersection-union test).
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (n_groups, n_classes)
-    epsilon, error : float
+    Of two classes one is enough, as the other mirrors it. Of the groups of one size, only that of the largest count
+    comes first, and only that of the smallest count comes second: the statistic rises in the first count and falls in
+    the second, so that no other pair of these sizes has a higher limit, upper or lower. n tasks have fewer than
+    :math:`\sqrt{2n}` sizes of groups, so that there are fewer than 2n differences of a class, however many the groups.
 
     Examples
     --------
-    >>> gap_is_below(np.array([[520, 480], [510, 490]]), 0.05, 0.05)
-    True
-    >>> gap_is_below(np.array([[52, 48], [51, 49]]), 0.05, 0.05)
-    False
+    >>> ordered_differences(np.array([[5, 5], [9, 1], [7, 3]]))  # groups of one size
+    [(9, 10, 5, 10)]
+    >>> ordered_differences(np.array([[1, 1], [2, 1]]))
+    [(2, 3, 1, 2), (1, 2, 2, 3)]
     """
-    return all(p_value_below(*one, epsilon) <= error for one in ordered_differences(counts))
-
-
-def ordered_differences(counts: NDArray[np.int64]) -> list[tuple[int, int, int, int]]:
-    """Return count and size of each class in each two groups, both ways round, by falling difference of rates.
-
-    Of two classes one is enough, as the other mirrors it.
-    """
-    sizes = counts.sum(axis=1).tolist()
+    sizes = counts.sum(axis=1)
     columns = counts.T if counts.shape[1] > 2 else counts[:, :1].T
-    found = [
-        (x, m, y, n)
-        for column in columns.tolist()
-        for (x, m), (y, n) in permutations(zip(column, sizes, strict=True), 2)
+    return falling(pair for column in columns for pair in extreme_pairs(column, sizes))
+
+
+def falling(pairs: Iterable[Pair]) -> list[Pair]:
+    """Return pairs by falling difference of rates."""
+    return sorted(pairs, key=lambda one: one[2] / one[3] - one[0] / one[1])
+
+
+def extreme_pairs(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[Pair]:
+    """Return the pairs of groups whose difference may have the highest limit; see :func:`ordered_differences`."""
+    order = np.lexsort((hits, sizes))
+    starts = np.flatnonzero(np.diff(sizes[order], prepend=-1))
+    ends = np.append(starts[1:], order.size) - 1
+    least, most = (hits[order[at]].tolist() for at in (starts, ends))
+    alone, of_size = (starts == ends).tolist(), sizes[order[starts]].tolist()
+    return [
+        (most[i], of_size[i], least[j], of_size[j])
+        for i, j in product(range(len(alone)), repeat=2)
+        if i != j or not alone[i]
     ]
-    return sorted(found, key=lambda one: one[2] / one[3] - one[0] / one[1])
 
 
 def _highest(stairs: NDArray[np.int64], m: int, n: int, delta: float) -> float:
