@@ -53,6 +53,7 @@ OPTIONS = frozenset(
             "seeds",
             "jobs",
             "data",
+            "top",
         ),
     }
 )
