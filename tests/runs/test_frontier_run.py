@@ -112,7 +112,7 @@ def test_numbers_agree(name: str, epsilon: float, place: Path, tmp_path: Path, f
             assert point["believed_accuracy"] == c["believed_accuracy"] == float(row["believed_accuracy"])
             assert (float(row["gap"]), int(row["labels_changed"])) == (c["gap"], c["changed"])
             assert point["real_accuracy"] == pytest.approx(real, abs=1e-12)
-            assert point["bound"] == pytest.approx(c["bound"], abs=1e-12)
+            assert point["bound"] <= c["bound"] + 1e-12  # bounds of larger epsilons count, too
         else:
             assert epsilon > max(points)
 

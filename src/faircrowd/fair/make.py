@@ -25,7 +25,7 @@ from faircrowd.fair.general.constrained_result import (
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.outcome.alarms import alarm
 from faircrowd.fair.rule import FairRule, rule_of
-from faircrowd.fair.rule_words import rule_in_short
+from faircrowd.fair.rule_forms.rule_words import rule_in_short
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.from_votes import settled

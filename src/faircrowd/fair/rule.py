@@ -12,10 +12,10 @@ from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
 from faircrowd.fair.constraint import prices_of
-from faircrowd.fair.in_turn import InTurn, tie_weights
-from faircrowd.fair.rule_json import EDITED, PARITY, is_tie, read_rule_json
+from faircrowd.fair.rule_forms.rule_json import EDITED, PARITY, is_tie, read_rule_json
+from faircrowd.fair.rule_forms.sql import case_expression
 from faircrowd.fair.solution import Solution, TieWeights
-from faircrowd.fair.sql import case_expression
+from faircrowd.fair.tasks.in_turn import InTurn, tie_weights
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -83,8 +83,8 @@ class FairRule:
     merged : tuple
         Small groups that became the last group when the rule was learned: new tasks of these belong to it.
     in_turn : InTurn, optional
-        A rule with a promise for more than two classes tries labels in turn (:mod:`faircrowd.fair.in_turn`): rivals
-        have other prices. It has no ``ties``; their probabilities follow from its splits.
+        A rule with a promise for more than two classes tries labels in turn (:mod:`faircrowd.fair.tasks.in_turn`):
+        rivals have other prices. It has no ``ties``; their probabilities follow from its splits.
     """
 
     classes: tuple[Any, ...]
@@ -421,7 +421,7 @@ class FairRule:
             raise InputError("This rule's numbers do not fit its classes and groups; " + EDITED)
 
     def __str__(self) -> str:
-        from faircrowd.fair.rule_words import rule_in_full
+        from faircrowd.fair.rule_forms.rule_words import rule_in_full
 
         return rule_in_full(self)
 

@@ -1,7 +1,7 @@
 """The saved rule and model of a run on new tasks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import check_out
 from faircrowd.storage.untrusted import read_json
 from faircrowd.votes import VoteTable, read_votes
+from faircrowd.votes.group_policy import left_out_lines
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Applied", "apply_again", "apply_saved_rule"]
@@ -51,6 +52,8 @@ class Applied:
     gap_at_least : float or None
         What the gap of all tasks like these is at least, with 95% confidence: chance explains a gap of the labels, but
         not this one.
+    left_out : dict
+        The groups that the gap is not about, although the rule knows them, with the reason.
     """
 
     rule: FairRule
@@ -63,6 +66,7 @@ class Applied:
     tasks_of_unknown_groups: int
     unknown_workers: int
     gap_at_least: float | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def changed(self) -> int:
@@ -89,6 +93,7 @@ class Applied:
             "unknown_workers": self.unknown_workers,
             "gap_at_least": self.gap_at_least,
             "missed": self.missed,
+            "left_out": dict(self.left_out),
         }
 
     @property
@@ -124,6 +129,9 @@ class Applied:
             )
         if strange:
             notes.append(f"{strange:,} tasks of unknown groups got the aggregator's own label (unknown='own')")
+        notes += left_out_lines(self.left_out, self.group_tasks)
+        if self.gap is None:
+            notes.append("the gap of these tasks is not known: fewer than two groups are left to compare")
         return notes
 
 
@@ -217,6 +225,8 @@ def _applied(learned: FairRule, folder: Path, read: ReadOptions, unknown: str, p
     aside = {a for a in range(len(groups)) if a in table.left_out or known[a] < 0 or known[a] in learned.left_out}
     compared = [a for a in range(len(groups)) if a not in aside]
     several = len(compared) > 1
+    left_out = {a: "left out of the rule, too" for a in range(len(groups)) if known[a] in learned.left_out}
+    left_out |= {a: why for a, why in table.left_out.items() if a not in left_out and known[a] >= 0}
     return Applied(
         learned,
         table,
@@ -228,6 +238,7 @@ def _applied(learned: FairRule, folder: Path, read: ReadOptions, unknown: str, p
         int(np.count_nonzero(learned.group_codes(problem) < 0)),
         int(np.count_nonzero(model.votes_.workers.code_of(table.workers.values) < 0)),
         gap_limits(tally.tasks.sum(axis=1)[compared], _CONFIDENCE).low if several else None,
+        {groups[a]: why for a, why in sorted(left_out.items())},
     )
 
 

@@ -15,7 +15,7 @@ from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.constraint import prices_of
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.rule import FairRule
-from faircrowd.fair.rule_words import rule_in_short
+from faircrowd.fair.rule_forms.rule_words import rule_in_short
 from faircrowd.report import OutputFolder
 from faircrowd.report.belief_and_truth import believed_accuracy
 from faircrowd.report.evidence import EVIDENCE

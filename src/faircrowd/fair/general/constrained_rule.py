@@ -17,8 +17,8 @@ from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.aggregate.posterior import choose
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
-from faircrowd.fair.rule_json import CONSTRAINED, EDITED, is_tie, read_rule_json
-from faircrowd.fair.sql import SqlCell, case_of_cells, check_apart, identifier, literal, own_label
+from faircrowd.fair.rule_forms.rule_json import CONSTRAINED, EDITED, is_tie, read_rule_json
+from faircrowd.fair.rule_forms.sql import SqlCell, case_of_cells, check_apart, identifier, literal, own_label
 from faircrowd.fair.tasks.group_columns import GroupColumns, read_group_columns
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from faircrowd.fair.rule_words import favour, favours
+from faircrowd.fair.rule_forms.rule_words import favour, favours
 from faircrowd.votes.vocabulary import value_name
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.errors import InputError
-from faircrowd.fair.in_turn import InTurn
 from faircrowd.fair.solution import TieWeights
+from faircrowd.fair.tasks.in_turn import InTurn
 from faircrowd.votes.vocabulary import value_name
 
 __all__ = ["SqlCell", "case_expression", "case_of_cells", "check_apart", "identifier", "literal", "own_label"]
@@ -31,8 +31,8 @@ class SqlCell(NamedTuple):
         From tied outcomes, as codes, to their probabilities: one row, or one per own label.
     widths : tuple of float
         How near to each other scores must be to be tied, for the first try, the second, ...
-    turn : InTurn, optional
-        Of a rule that tries labels in turn: what is added to the scores of rivals, and splits.
+    rivals, splits : ndarray, shape (n_outcomes,), optional
+        Of a rule that tries labels in turn: what is added to the scores of labels as rivals, and how ties are split.
     """
 
     where: str
@@ -40,7 +40,8 @@ class SqlCell(NamedTuple):
     offset: NDArray[np.float64]
     ties: Mapping[tuple[int, ...], Sequence[tuple[float, ...]]]
     widths: tuple[float, ...]
-    turn: InTurn | None = None
+    rivals: NDArray[np.float64] | None = None
+    splits: NDArray[np.float64] | None = None
 
 
 def case_expression(
@@ -84,7 +85,7 @@ def case_expression(
             gain_offset - prices[a],
             {members: [weights] for (of, members), weights in sorted(ties.items()) if of == a},
             (float(widths[a]),),
-            None if in_turn is None or a in left_out else InTurn(gain_offset - in_turn.rivals[a], in_turn.splits[a]),
+            *(() if in_turn is None or a in left_out else (gain_offset - in_turn.rivals[a], in_turn.splits[a])),
         )
         for a, name in enumerate(groups)
     ]
@@ -115,10 +116,10 @@ def case_of_cells(
     own = [own_label(classes, k, posterior) for k in range(len(classes))] if own_within is not None else []
     arms = []
     for cell in cells:
-        scores = [_score(columns, cell, k) for k in range(len(outcomes))]
-        if cell.turn is not None:
-            rivals = [_score(columns, cell._replace(offset=cell.turn.rivals), k) for k in range(len(outcomes))]
-            inner = _tried_in_turn(classes, scores, rivals, cell.turn.splits.tolist(), cell.widths[0], uniform)
+        scores = [_score(columns, cell.weights[:, k], cell.offset[k]) for k in range(len(outcomes))]
+        if cell.rivals is not None and cell.splits is not None:
+            rivals = [_score(columns, cell.weights[:, k], cell.rivals[k]) for k in range(len(outcomes))]
+            inner = _tried_in_turn(classes, scores, rivals, cell.splits.tolist(), cell.widths[0], uniform)
             arms.append(f"WHEN {cell.where} THEN CASE {' '.join(inner)} END")
             continue
         inner = []
@@ -133,6 +134,41 @@ def case_of_cells(
         inner += [f"WHEN {test} THEN {literal(name)}" for test, name in zip(wins, outcomes, strict=True)]
         arms.append(f"WHEN {cell.where} THEN CASE {' '.join(inner)} END")
     return "CASE " + "\n     ".join(arms) + "\nEND"
+
+
+def own_label(classes: Sequence[Any], k: int, posterior: str) -> str:
+    """Return the condition for a class to be the likeliest; of several, the first is."""
+    columns = [_column(posterior, name) for name in classes]
+    return " AND ".join(f"{columns[k]} {'>' if j < k else '>='} {columns[j]}" for j in range(len(classes)) if j != k)
+
+
+def _column(posterior: str, name: object) -> str:
+    return f"CAST({identifier(posterior.format(value_name(name)))} AS DOUBLE)"
+
+
+def _score(columns: Sequence[str], weights: NDArray[np.float64], offset: float) -> str:
+    parts = [
+        column if weight == 1 else f"{weight!r} * {column}"
+        for column, weight in zip(columns, weights.tolist(), strict=True)
+        if weight
+    ]
+    return f"({' + '.join(parts) or '0.0'} + ({float(offset)!r}))"
+
+
+def _beats(scores: Sequence[str], k: int, within: float) -> str:
+    """Return the condition for a score to be the highest, or nearly."""
+    less = f" - {within!r}" if within else ""
+    return " AND ".join(f"{scores[k]} >= {scores[j]}{less}" for j in range(len(scores)) if j != k)
+
+
+def _are_tied(scores: Sequence[str], members: tuple[int, ...], width: float) -> str:
+    """Return the condition for some scores, and no others, to be within a width of the highest."""
+    tests = [_beats(scores, k, width) for k in members]
+    for k in range(len(scores)):
+        if k not in members:
+            below = [f"{scores[k]} < {scores[j]} - {width!r}" for j in members]
+            tests.append(below[0] if len(below) == 1 else f"({' OR '.join(below)})")
+    return " AND ".join(tests)
 
 
 def _tried_in_turn(
@@ -154,41 +190,6 @@ def _tried_in_turn(
         if uniform is not None or splits[k] <= 0.5:
             inner.append(f"WHEN {' AND '.join(is_tied)} THEN {literal(classes[k])}")
     return [*inner, f"ELSE {literal(classes[0])}"]
-
-
-def own_label(classes: Sequence[Any], k: int, posterior: str) -> str:
-    """Return the condition for a class to be the likeliest; of several, the first is."""
-    columns = [_column(posterior, name) for name in classes]
-    return " AND ".join(f"{columns[k]} {'>' if j < k else '>='} {columns[j]}" for j in range(len(classes)) if j != k)
-
-
-def _column(posterior: str, name: object) -> str:
-    return f"CAST({identifier(posterior.format(value_name(name)))} AS DOUBLE)"
-
-
-def _score(columns: Sequence[str], cell: SqlCell, k: int) -> str:
-    parts = [
-        column if weight == 1 else f"{weight!r} * {column}"
-        for column, weight in zip(columns, cell.weights[:, k].tolist(), strict=True)
-        if weight
-    ]
-    return f"({' + '.join(parts) or '0.0'} + ({float(cell.offset[k])!r}))"
-
-
-def _beats(scores: Sequence[str], k: int, within: float) -> str:
-    """Return the condition for a score to be the highest, or nearly."""
-    less = f" - {within!r}" if within else ""
-    return " AND ".join(f"{scores[k]} >= {scores[j]}{less}" for j in range(len(scores)) if j != k)
-
-
-def _are_tied(scores: Sequence[str], members: tuple[int, ...], width: float) -> str:
-    """Return the condition for some scores, and no others, to be within a width of the highest."""
-    tests = [_beats(scores, k, width) for k in members]
-    for k in range(len(scores)):
-        if k not in members:
-            below = [f"{scores[k]} < {scores[j]} - {width!r}" for j in members]
-            tests.append(below[0] if len(below) == 1 else f"({' OR '.join(below)})")
-    return " AND ".join(tests)
 
 
 def check_apart(what: str, names: Sequence[Any]) -> None:

@@ -16,6 +16,8 @@ __all__ = ["added_by", "favour", "favours", "rule_in_full", "rule_in_short"]
 _NO_FAVOUR = 5e-5
 """What is added to a posterior is shown to four digits; less than this is nothing."""
 
+_NONE = "favours no label"
+
 
 def rule_in_short(rule: "FairRule") -> str:
     """Return one sentence with the thresholds of two classes; for more classes, the rule in full."""
@@ -43,7 +45,7 @@ def rule_in_full(rule: "FairRule") -> str:
         of = "posterior" if is_accuracy else "gain"
         if rule.in_turn is None:
             first += f"; the label with the highest {of} wins, after favours"
-            said = [f": {favours(classes, prices) or 'favours no label'}" for prices in rule.prices]
+            said = [f": {favours(classes, prices) or _NONE}" for prices in rule.prices]
         else:
             first += (
                 f"; labels are tried in turn, from {classes[-1]} to {classes[0]}, and one wins if its {of}, after "
@@ -67,7 +69,7 @@ def favours(classes: list[str], prices: NDArray[np.float64], of: str = "") -> st
     Only differences count, so as many labels as possible have nothing added; of several choices, the middle price. The
     text is empty if no label is favoured; ``of`` follows every amount.
     """
-    return _listed(classes, added_by(prices), of)
+    return _said(classes, added_by(prices), of)
 
 
 def _favours_in_turn(classes: list[str], prices: NDArray[np.float64], rivals: NDArray[np.float64]) -> str:
@@ -77,10 +79,10 @@ def _favours_in_turn(classes: list[str], prices: NDArray[np.float64], rivals: ND
     """
     own, others = rivals[0] - prices, rivals[0] - rivals
     own[0] = others[-1] = 0.0
-    return f"{_listed(classes, own) or 'favours no label'}; as rivals, {_listed(classes, others) or 'favours no label'}"
+    return f"{_said(classes, own) or _NONE}; as rivals, {_said(classes, others) or _NONE}"
 
 
-def _listed(classes: list[str], added: NDArray[np.float64], of: str = "") -> str:
+def _said(classes: list[str], added: NDArray[np.float64], of: str = "") -> str:
     """Return which labels are favoured and which are not, the strongest first."""
     order = np.argsort(-np.abs(added), kind="stable")
     return ", ".join(said for k in order if (said := favour(classes[k], float(added[k]), of)))

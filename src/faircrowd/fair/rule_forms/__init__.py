@@ -1,0 +1,1 @@
+"""A rule as others read it: as JSON, in words and as SQL."""
