@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from faircrowd._checks import check_count
 from faircrowd.aggregate.confusion import ConfusionAggregator, skill_matrix
 from faircrowd.aggregate.saved import load_model
+from faircrowd.audit.planner.vote_value import VoteValue, value_of_votes
 from faircrowd.errors import FileError, InputError, OptionError
 from faircrowd.fair.general.constrained_rule import ConstrainedRule
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.group_columns import read_group_columns
 from faircrowd.fair.tasks.read_posterior import read_posterior
-from faircrowd.audit.planner.vote_value import VoteValue, value_of_votes
 from faircrowd.runs.folder_checks import codes_of_cells
 from faircrowd.storage.output_folder import OutputFolder
 from faircrowd.storage.untrusted import FAULTS, read_json

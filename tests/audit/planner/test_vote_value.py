@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from faircrowd import make_fair
-from faircrowd.constraints import DemographicParity, EqualOpportunity, ReviewBudget
 from faircrowd.audit.planner.vote_value import value_of_votes
+from faircrowd.constraints import DemographicParity, EqualOpportunity, ReviewBudget
 
 
 def crowd(seed: int, n: int = 60, n_classes: int = 3) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
