@@ -55,6 +55,7 @@ OPTIONS = frozenset(
             "seeds",
             "jobs",
             "data",
+            "top",
         ),
     }
 )
