@@ -40,7 +40,7 @@ def apply(
     Exit code 4 means that labels were written, but they miss epsilon, or a constraint, by more than chance explains.
     """
     from faircrowd.report.evidence import evidence_name
-    from faircrowd.runs.apply_rule import apply_saved_rule, notes_of
+    from faircrowd.runs.new_tasks.apply_rule import apply_saved_rule, notes_of
 
     read = ReadOptions(
         votes,

@@ -20,7 +20,7 @@ from faircrowd.fair.tasks.from_votes import from_posterior
 from faircrowd.report import OutputFolder, label_tables
 from faircrowd.report.evidence import VERSIONS, evidence, evidence_name
 from faircrowd.report.reasons import Reasons
-from faircrowd.runs.apply_constraints import AppliedConstraints, apply_constraints, read_new_votes
+from faircrowd.runs.new_tasks.apply_constraints import AppliedConstraints, apply_constraints, read_new_votes
 from faircrowd.runs.options import ReadOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import check_out
