@@ -1,4 +1,4 @@
-"""Parity for one label, as the solvers of demographic parity see a constraint: its rate differs little between groups."""
+"""Parity for one label, as the solvers of demographic parity see it: its rate differs little between groups."""
 
 from dataclasses import dataclass, replace
 from typing import Self
