@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.promise.margin import margin_for
-from faircrowd.fair.promise.rank_thresholds import promise_by_ranks, ranks_needed
+from faircrowd.fair.promise.rank_thresholds import LEARNED, promise_by_ranks, ranks_needed, ranks_of
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.read_posterior import read_posterior
 
@@ -88,17 +88,23 @@ def simulate(
 
 
 def print_needed() -> None:
-    """Print how many tasks per group are needed by each method."""
-    print("| classes, groups | rates of labels | epsilon | bound for all rules | ranks |")
-    print("|---|---|---|---|---|")
+    """Print how many tasks per group are needed by each method, and how often ranks of as many fail."""
+    print("| classes, groups | rates of labels | epsilon | bound for all rules | ranks | fails |")
+    print("|---|---|---|---|---|---|")
+    rng = np.random.default_rng(0)
     even, third = (0.5, 0.5), (1 / 3, 1 / 3, 1 / 3)
     kinds = ((2, even), (2, (0.9, 0.1)), (4, even), (2, third), (2, (0.8, 0.1, 0.1)), (4, third), (2, (0.1,) * 10))
+    kinds += ((2, (0.5, 0.49, 0.01)),)
     for n_groups, rates in kinds:
         for epsilon in (0.05, 0.1):
             uniform = margin_for([10] * n_groups, len(rates), epsilon, 0.95).needed
-            by = ranks_needed(np.tile(rates, (n_groups, 1)), epsilon, 0.95)
+            same = np.tile(rates, (n_groups, 1))
+            by = ranks_needed(same, epsilon, 0.95) or 0
+            ranks = ranks_of(same, np.full(n_groups, by - int(by * LEARNED)))
+            drawn = np.stack([rng.dirichlet(row, 200_000) for row in ranks])
+            fails = (np.ptp(drawn, axis=0).max(axis=1) > epsilon).mean()
             said = ", ".join(f"{rate:.0%}" for rate in dict.fromkeys(rates))
-            print(f"| {len(rates)}, {n_groups} | {said} | {epsilon:g} | {uniform:,} | {by:,} |")
+            print(f"| {len(rates)}, {n_groups} | {said} | {epsilon:g} | {uniform:,} | {by:,} | {fails:.1%} |")
 
 
 def main() -> None:

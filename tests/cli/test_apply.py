@@ -225,3 +225,36 @@ def test_frontier_with_truth(crowd: Path, tmp_path: Path, faircrowd: Run) -> Non
     assert "bayes learned from the truth" in said
     assert "learned from the truth" not in faircrowd(*given[:-2], "--out", tmp_path / "h")[1]  # there is none
     assert "real_accuracy" not in pd.read_csv(tmp_path / "g" / "frontier.csv")
+
+
+def test_groups_that_the_gap_is_not_about_are_named(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    for name in "ab":
+        tasks = pd.read_csv(crowd / f"{name}_tasks.csv")
+        tasks.loc[tasks.index[:7], "side"] = "middle"
+        tasks.to_csv(tmp_path / f"{name}.csv", index=False)
+    base = ("aggregate", crowd / "a.csv", "--tasks", tmp_path / "a.csv", "--group", "side", "--method", "majority")
+    assert faircrowd(*base, "--epsilon", "0.05", "--no-report", "--out", tmp_path / "run")[0] == 0
+    given = ("apply", tmp_path / "run" / "rule.json", crowd / "b.csv", "--tasks", tmp_path / "b.csv")
+    code, said, _ = faircrowd(*given, "--out", tmp_path / "o.csv")
+    assert code == 0
+    assert "note    7 tasks of group 'middle' left out of the gap: left out of the rule, too\n" in said
+    found = json.loads(faircrowd(*given, "--out", tmp_path / "o.csv", "--json")[1])
+    assert found["left_out"] == {"middle": "left out of the rule, too"}
+    tasks = pd.read_csv(tmp_path / "b.csv").assign(side="left")
+    tasks.to_csv(tmp_path / "b.csv", index=False)
+    code, said, _ = faircrowd(*given, "--out", tmp_path / "o.csv")
+    assert code == 0
+    assert "note    the gap of these tasks is not known: fewer than two groups are left to compare\n" in said
+
+
+def test_a_gap_above_its_epsilon_is_explained_below_the_frontier(tmp_path: Path, faircrowd: Run) -> None:
+    """Groups of 23 and 31 tasks cannot have equal rates, unless all tasks have one label."""
+    drawn = fc.simulate_crowd(54, 9, random_state=2)
+    drawn.votes.assign(side=drawn.votes["task"] < 23).to_csv(tmp_path / "v.csv", index=False)
+    given = ("frontier", tmp_path / "v.csv", "--group", "side", "--method", "majority", "--out", tmp_path / "f")
+    code, said, _ = faircrowd(*given)
+    path = pd.read_csv(tmp_path / "f" / "frontier.csv")
+    assert code == 0
+    assert (path["gap"] > path["epsilon"] + 1e-9).any()
+    words = " ".join(said.split())
+    assert "it is above by less than one task of the smallest group, which has 23." in words

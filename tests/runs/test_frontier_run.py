@@ -60,10 +60,18 @@ FAIR: dict[str, tuple[int, str, list[str]]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def frontiers() -> dict[str, tuple[dict[float, Any], dict[float, Any]]]:
+    """The points of a frontier as printed and as written, by the name of its options: made once for all epsilons."""
+    return {}
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.1])
 @pytest.mark.parametrize("name", FAIR)
 @pytest.mark.filterwarnings("ignore::faircrowd.errors.FaircrowdWarning")
-def test_numbers_agree(name: str, epsilon: float, place: Path, tmp_path: Path, faircrowd: Run) -> None:
+def test_numbers_agree(
+    name: str, epsilon: float, place: Path, tmp_path: Path, faircrowd: Run, frontiers: dict[str, Any]
+) -> None:
     classes, group, more = FAIR[name]
     crowd = (*given(place, classes, group), "--truth", "truth")
     asked = ("aggregate", *crowd, *more, "--epsilon", epsilon)
@@ -101,18 +109,20 @@ def test_numbers_agree(name: str, epsilon: float, place: Path, tmp_path: Path, f
 
     # The frontier of the same options.
     if not {"randomized", "--strict"} & set(more):
-        plain = [part for part in more if part != "--random-state"]
-        found = faircrowd("frontier", *crowd, *plain, "--out", tmp_path / "f", "--json")
-        points = {point["epsilon"]: point for point in json.loads(found[1])["points"]}
-        with (tmp_path / "f" / "frontier.csv").open(newline="") as file:
-            rows = {float(row["epsilon"]): row for row in csv.DictReader(file)}
+        if name not in frontiers:
+            plain = [part for part in more if part != "--random-state"]
+            found = faircrowd("frontier", *crowd, *plain, "--out", tmp_path / "f", "--json")
+            with (tmp_path / "f" / "frontier.csv").open(newline="") as file:
+                written = {float(row["epsilon"]): row for row in csv.DictReader(file)}
+            frontiers[name] = {point["epsilon"]: point for point in json.loads(found[1])["points"]}, written
+        points, rows = frontiers[name]
         if epsilon in points:
             point, row = points[epsilon], rows[epsilon]
             assert (point["gap"], point["changed"], point["value"]) == (c["gap"], c["changed"], c["value"])
             assert point["believed_accuracy"] == c["believed_accuracy"] == float(row["believed_accuracy"])
             assert (float(row["gap"]), int(row["labels_changed"])) == (c["gap"], c["changed"])
             assert point["real_accuracy"] == pytest.approx(real, abs=1e-12)
-            assert point["bound"] == pytest.approx(c["bound"], abs=1e-12)
+            assert point["bound"] <= c["bound"] + 1e-12  # bounds of larger epsilons count, too
         else:
             assert epsilon > max(points)
 

@@ -16,7 +16,7 @@ program/
     The solver for any number of classes and groups: a linear program over atoms.
 whole_tasks/
     How far labels of whole tasks may exceed epsilon, and how randomized ones are drawn.
-rule, in_turn, rule_forms/
+rule, rule_forms/
     The rule for new tasks, which may try labels in turn; as JSON, in words and as SQL.
 certificate, frontier, what_if
     What was reached and the numbers to check it; every epsilon at once; what other epsilons would give.

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate, KeptConstraint
 from faircrowd.fair.general.constrained_result import ConstrainedResult
+from faircrowd.report.charts import PlacedChart
+from faircrowd.report.charts.limit_chart import limit_chart
 from faircrowd.report.fair_words import percent
 from faircrowd.report.safe_names import short
 from faircrowd.report.summary import Summary
@@ -163,7 +165,10 @@ def constrained_story(
     if summary.accuracy is not None:
         cards.append({"name": "real accuracy", "value": f"{summary.accuracy:.1%}", "off": ""})
     alarms = [short(f"{result.alarm[0].upper()}{result.alarm[1:]}", 1000)] if result.alarm else []
+    limits = _limits(result, c)
     return {
+        "charts": limits["charts"],
+        "stops": limits["stops"],
         "title": "Labels under constraints",
         "answer": f"{kept}: {answer}.",
         "alarms": alarms,
@@ -184,7 +189,7 @@ def constrained_story(
                 }
                 for one in c.constraints
             ],
-            "frontier": _frontier(result),
+            "limits": limits,
             "changes": _changes(result),
             "bound": f"{c.bound:.6f}",
             "value": f"{c.value:.6f}",
@@ -212,21 +217,43 @@ def _tables(kept: KeptConstraint) -> list[dict[str, Any]]:
     return found
 
 
-def _frontier(result: ConstrainedResult) -> dict[str, Any] | None:
-    """Return what other limits of the first constraint would give."""
-    number = next((c for c, one in enumerate(result.problem.constraints) if one.level_name), None)
+def _limits(result: ConstrainedResult, certificate: ConstrainedCertificate) -> dict[str, Any]:
+    """Return what other limits of the first constraint would give: the stops of a slider, and a chart."""
+    constraints = result.problem.constraints
+    number = next((c for c, one in enumerate(constraints) if one.level_name), None)
     if number is None:
-        return None
-    own = result.problem.constraints[number].level
-    points = [
+        return {"stops": [], "charts": [], "start": 0, "text": ""}
+    own, before = constraints[number].level, certificate.value_before
+    points = result.frontier
+    stops = [
         {
-            "limit": f"{point.limit:.4g}",
-            "value": "cannot be kept" if np.isnan(point.value) else f"{point.value:.4f}",
-            "is_own": point.limit == own,
+            "epsilon": f"{point.limit:.4g}",
+            "believed": "cannot be kept" if np.isnan(point.value) else f"{point.value:.4f}",
+            "given_up": "" if np.isnan(point.value) else f"{before - point.value:.4f}",
+            "rows": [],
+            "thresholds": [],
+            "point": [] if np.isnan(point.value) else [{"limit": point.limit, "value": point.value}],
         }
-        for point in result.frontier
+        for point in points
     ]
-    return {"text": str(result.problem.constraints[number]), "points": points}
+    text = str(constraints[number])
+    about = (
+        f"The best believed {certificate.objective} that labels drawn at random reach on average under this posterior"
+    )
+    chart = limit_chart(points, own, short(text, 60), certificate.objective)
+    return {
+        "stops": stops,
+        "charts": [
+            PlacedChart(
+                "frontier",
+                "limits-of-constraints",
+                about,
+                chart,
+            )
+        ],
+        "start": next(n for n, point in enumerate(points) if point.limit == own),
+        "text": text,
+    }
 
 
 def _changes(result: ConstrainedResult) -> list[dict[str, Any]]:

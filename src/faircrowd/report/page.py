@@ -27,7 +27,7 @@ def render_page(story: dict[str, Any], run: dict[str, Any]) -> str:
     frontier = story.get("frontier")
     data = {
         "charts": {chart.name: chart.specification for chart in charts},
-        "stops": frontier["stops"] if frontier else [],
+        "stops": frontier["stops"] if frontier else story.get("stops", []),
     }
     absent = dict.fromkeys(
         ("frontier", "people", "audit", "note", "certificate", "promise", "estimates", "truth", "errors", "constraints")

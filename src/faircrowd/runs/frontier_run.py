@@ -144,6 +144,12 @@ class FrontierRun:
         bound, method, objective = self.bound, self.run.options.model.name, self.asked.objective
         which = f"as {method} gives them" if objective == "accuracy" else f"of the highest believed {objective}"
         last = f"The last line is the labels {which}: gap {self.points[-1].gap:.3f}."
+        if not all(within(point.gap, point.epsilon) for point in self.points):
+            smallest = int(self._result.problem.compared().sizes.min())
+            last += (
+                " Where a gap is above its epsilon, whole tasks cannot keep that without changing many more labels: it "
+                f"is above by less than one task of the smallest group, which has {smallest:,}."
+            )
         curve = f"bound.csv: what labels drawn at random reach on average for every epsilon, {bound.gap.size:,} points"
         if bound.exact:
             return [last, f"{curve} and the straight lines between them, exact."]

@@ -107,6 +107,16 @@ def test_small_and_missing_groups_are_those_of_memory(
     assert labels_of(there.labels_) == labels
 
 
+def test_a_rule_that_tries_labels_in_turn(spark: Any) -> None:
+    """The rule of a promise for three classes, made in memory, gives new tasks in Spark the same labels."""
+    old, new = crowd(900, 3, 2), crowd(200, 3, 2, seed=5, first=10_000)
+    fair = FairCrowd(MODELS["dawid-skene"], epsilon=0.4, confidence=0.6).fit(old, sensitive_features="group")
+    assert fair.rule_.in_turn is not None
+    wanted = fair.predict(new, sensitive_features="group").to_dict()
+    there = apply_rule(fair.rule_, fair.estimator_, frame_of(spark, new), sensitive_features="group")
+    assert labels_of(there) == wanted
+
+
 def test_new_tasks_rates_and_what_spark_does_not_do(spark: Any) -> None:
     old, new = crowd(600, 2, 2), crowd(200, 2, 2, seed=5, first=10_000)
     fair = FairCrowd(MODELS["dawid-skene"], epsilon=0.03)

@@ -16,6 +16,7 @@ from faircrowd.fair.general.cell_atoms import (
     CellAtoms,
     amounts_of,
     best_outcomes,
+    gained,
     highest_scores,
     prices_at,
     sensitivities,
@@ -73,12 +74,12 @@ def find_best_fractions(
         allowed = np.ones(atoms.gains.shape, dtype=bool)
         found = _restricted(atoms, rows, n_cells, allowed)
         return found or _violating_least(atoms, rows, n_cells, allowed)
-    near = good_multipliers(atoms, rows, n_cells, start)
-    width, best = _FIRST_WIDTH, None
+    near, first_width = good_multipliers(atoms, rows, n_cells, start)
+    width, best = first_width, None
     allowed = _near_best(atoms, rows, n_cells, near, width)
     while True:
         found = _restricted(atoms, rows, n_cells, allowed)
-        if found is None and best is None and width > _FIRST_WIDTH:
+        if found is None and best is None and width > first_width:
             least = _violating_least(atoms, rows, n_cells, allowed)
             if not least.is_feasible:
                 return least
@@ -150,9 +151,10 @@ def _restricted(
 
     shape = (n_cells, atoms.n_features, atoms.gains.shape[1])
     is_open = allowed.sum(axis=1) > 1
-    opened, closed = np.flatnonzero(is_open), np.flatnonzero(~is_open)
+    opened = np.flatnonzero(is_open)
     fractions = allowed.astype(np.float64)
-    fixed = rows.on_amounts @ amounts_of(atoms.some(closed), fractions[closed], n_cells).ravel()
+    fractions[opened] = 0.0
+    fixed = rows.on_amounts @ amounts_of(atoms, fractions, n_cells).ravel()
     atom, outcome = np.nonzero(allowed[opened])
     columns = _Columns(opened[atom], outcome)
     # The unknowns are parts of the weight of a cell, not of an atom, so that coefficients are alike.
@@ -210,7 +212,7 @@ def _restricted(
     if violation_cost is not None:
         violation = solution[-2 * rows.n_rows :].reshape(2, -1).sum(axis=0) / scale
         multipliers = rows.balanced(np.clip(multipliers, -violation_cost, violation_cost))
-    value = float((atoms.mass[:, None] * fractions * atoms.gains).sum())
+    value = gained(atoms, fractions)
     value -= (violation_cost or 0.0) * float(violation.sum())
     bound = highest_scores(atoms, prices_at(rows, multipliers, shape)) + rows.dual_cost(multipliers)
     solver = f"linear program over {opened.size:,} of {atoms.mass.size:,} atoms and {rows.n_rows:,} rows"

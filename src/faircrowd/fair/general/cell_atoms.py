@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from faircrowd.fair.general.row_matrix import RowMatrix
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["CellAtoms", "amounts_of", "best_outcomes", "highest_scores", "prices_at", "sensitivities", "soft_scores"]
+__all__ = [
+    "CellAtoms",
+    "amounts_of",
+    "amounts_where",
+    "best_outcomes",
+    "gained",
+    "highest_scores",
+    "prices_at",
+    "sensitivities",
+    "soft_scores",
+]
 
 
 class CellAtoms(NamedTuple):
@@ -85,6 +95,34 @@ def amounts_of(atoms: CellAtoms, fractions: NDArray[np.float64], n_cells: int) -
     amounts = np.zeros((n_cells, atoms.n_features, atoms.gains.shape[1]))
     _add_amounts(atoms.features, atoms.cell, atoms.mass, fractions, amounts)
     return amounts
+
+
+def gained(atoms: CellAtoms, fractions: NDArray[np.float64]) -> float:
+    """Return what outcomes gain, given the fraction of each atom that gets each outcome."""
+    return float((atoms.mass * np.einsum("nj,nj->n", fractions, atoms.gains)).sum())
+
+
+def amounts_where(atoms: CellAtoms, outcome: Codes, is_counted: NDArray[np.bool_], n_cells: int) -> NDArray[np.float64]:
+    """Return the amounts of outcomes of some atoms, all of whose tasks get the same outcome."""
+    amounts = np.zeros((n_cells, atoms.n_features, atoms.gains.shape[1]))
+    _add_whole(atoms.features, atoms.cell, atoms.mass, outcome, is_counted, amounts)
+    return amounts
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_whole(
+    features: NDArray[np.float64],
+    cell: Codes,
+    mass: NDArray[np.float64],
+    outcome: Codes,
+    is_counted: NDArray[np.bool_],
+    amounts: NDArray[np.float64],
+) -> None:
+    for i in range(cell.size):
+        if is_counted[i]:
+            amounts[cell[i], 0, outcome[i]] += mass[i]
+            for y in range(features.shape[1]):
+                amounts[cell[i], 1 + y, outcome[i]] += mass[i] * features[i, y]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ from faircrowd.errors import OptionError
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.quantities import Comparison, GroupedTasks
 from faircrowd.fair.general.best_fractions import BestFractions, find_best_fractions
-from faircrowd.fair.general.cell_atoms import CellAtoms
+from faircrowd.fair.general.cell_atoms import CellAtoms, amounts_of
 from faircrowd.fair.general.partitions import (
     Partition,
     PartitionKey,
@@ -22,7 +22,7 @@ from faircrowd.fair.general.partitions import (
     partition_by,
 )
 from faircrowd.fair.general.row_matrix import Compared, RowMatrix, make_rows
-from faircrowd.fair.general.whole_outcomes import WholeOutcomes, draw_whole, gained, round_whole, strict_whole
+from faircrowd.fair.general.whole_outcomes import WholeOutcomes, draw_whole, gained_by, round_whole, strict_whole
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.atoms import merge, merge_by_weight
 from faircrowd.fair.tasks.group_columns import GroupColumns
@@ -101,16 +101,11 @@ class ConstrainedProblem:
 
     def amounts(self, fractions: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         """Return the amounts of the groups of each partition, given the fraction of each atom per outcome."""
-        weighted = self.atoms.mass[:, None] * fractions
-        features = np.column_stack([np.ones(self.atoms.mass.size), self.posterior])
+        by_cell = amounts_of(self.atoms._replace(features=self.posterior), fractions, self.n_cells)
         found = []
         for tasks, of_cell in zip(self.grouped, self.of_cell, strict=True):
-            group = of_cell[self.atoms.cell]
-            amounts = np.empty(tasks.shape)
-            for f in range(features.shape[1]):
-                for j in range(weighted.shape[1]):
-                    weights = weighted[:, j] * features[:, f]
-                    amounts[:, f, j] = np.bincount(group, weights=weights, minlength=tasks.mass.size)
+            amounts = np.zeros(tasks.shape)
+            np.add.at(amounts, of_cell, by_cell)
             found.append(amounts)
         return found
 
@@ -280,7 +275,7 @@ def solve_constraints(
         whole = found
     else:
         whole = round_whole(atoms, rows, n_cells, best, _rounding_loss(problem))
-    value = gained(atoms, whole.counts)
+    value = gained_by(atoms, whole.counts)
     bound = min(best.bound, whole.bound)
     is_optimal = best.bound - best.value <= 1e-9 if decision == "randomized" else bound - value <= 1e-9
     return ConstrainedSolution(

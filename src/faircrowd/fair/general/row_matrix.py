@@ -105,6 +105,10 @@ class RowMatrix(NamedTuple):
         size = np.sqrt(multipliers**2 + width**2)
         return float(middle @ multipliers + half @ size), middle + half * multipliers / size
 
+    def smooth_dual_curvature(self, multipliers: NDArray[np.float64], width: float) -> NDArray[np.float64]:
+        """Return the second derivative of ``smooth_dual_cost`` with respect to each multiplier."""
+        return np.asarray((self.upper - self.lower) / 2 * width**2 / (multipliers**2 + width**2) ** 1.5)
+
 
 class _Part(NamedTuple):
     quantity: Quantity

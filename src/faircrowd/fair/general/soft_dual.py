@@ -1,88 +1,161 @@
 """Good multipliers of many atoms: the minimum of the dual with a softened maximum, at falling temperatures.
 
 High temperatures need a sample only. At low ones most atoms have an outcome that small changes of the multipliers do
-not change: they are counted once, and each step sums over the others.
+not change: they are counted once, and each step sums over the others. The curvature of the sample tells how far to go
+in which direction, so that few steps are needed.
 """
 
+from collections.abc import Callable
+from typing import Any
+
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.general.cell_atoms import (
     CellAtoms,
-    amounts_of,
+    amounts_where,
     best_outcomes,
     prices_at,
     sensitivities,
     soft_scores,
 )
 from faircrowd.fair.general.row_matrix import RowMatrix
+from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["good_multipliers"]
 
 _TEMPERATURES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
-_SAMPLE_TEMPERATURES = _TEMPERATURES[:5]
-_LAST_TEMPERATURES = (1e-3, 3e-4)
-_REACH = (1e-2, 3e-3)
-"""At the last temperatures, how near to each other outcomes must be to change places: ten temperatures."""
+_FIRST_SAMPLE = 20_000
+"""Up to so many atoms, all are seen at all temperatures; of more, an even sample at all but the last."""
 
-_SAMPLED_ATOMS = 20_000
+_STAGES = ((160_000, 1e-3, 1e-2), (None, 3e-4, 4e-3), (None, 1e-4, 1e-3), (None, 3e-5, 4e-4))
+"""Then, how many atoms are sampled (None for all), the temperature, and how near to each other, in multipliers,
+outcomes must be to change places."""
+
+_COST_WIDTH = 0.1
+"""How wide the corners of the cost of the limits are rounded, in temperatures."""
+
+_MOST_CURVED_ROWS = 200
+"""Of more rows, the curvature would take longer than it saves."""
+
+Loss = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
 
 
 def good_multipliers(
     atoms: CellAtoms, rows: RowMatrix, n_cells: int, start: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
-    """Return multipliers near those of the best outcomes; ``start`` may hold those of similar limits."""
+) -> tuple[NDArray[np.float64], float]:
+    """Return multipliers near those of the best outcomes, and by about how much they are off.
+
+    ``start`` may hold those of similar limits.
+    """
     shape = (n_cells, atoms.n_features, atoms.gains.shape[1])
     sensitivity = sensitivities(rows, shape)
     multipliers = np.zeros(rows.n_rows) if start is None else start
     nothing = np.zeros(shape)
-    if atoms.mass.size <= _SAMPLED_ATOMS:
-        for temperature in _TEMPERATURES if start is None else _LAST_TEMPERATURES:
-            multipliers = _descend(atoms, nothing, rows, temperature, sensitivity, multipliers)
-        return multipliers
-    sample = _sampled(atoms, n_cells)
-    for temperature in _SAMPLE_TEMPERATURES if start is None else _LAST_TEMPERATURES[:1]:
-        multipliers = _descend(sample, nothing, rows, temperature, sensitivity, multipliers)
-    for temperature, reach in zip(_LAST_TEMPERATURES, _REACH, strict=True):
-        margin, best = best_outcomes(atoms, prices_at(rows, multipliers, shape))
-        is_near = margin <= reach * sensitivity[atoms.cell]
-        others = atoms.some(~is_near)
-        fixed = amounts_of(others, np.eye(shape[2])[best[~is_near]], n_cells)
-        multipliers = _descend(atoms.some(is_near), fixed, rows, temperature, sensitivity, multipliers)
-    return multipliers
+    if atoms.mass.size <= _FIRST_SAMPLE:
+        for temperature in _TEMPERATURES if start is None else _TEMPERATURES[-2:]:
+            multipliers = _descend(_soft_dual(atoms, nothing, rows, temperature, sensitivity), rows, multipliers)
+        return multipliers, _TEMPERATURES[-1]
+    sample = _sampled(atoms, n_cells, _FIRST_SAMPLE)
+    for temperature in _TEMPERATURES[:-1] if start is None else _TEMPERATURES[-2:-1]:
+        multipliers = _descend(_soft_dual(sample, nothing, rows, temperature, sensitivity), rows, multipliers)
+    is_curved = rows.n_rows <= _MOST_CURVED_ROWS
+    of_scores = _curvature(sample, rows, temperature, sensitivity, multipliers, shape) if is_curved else None
+    for size, temperature, reach in _STAGES:
+        seen = atoms if size is None else _sampled(atoms, n_cells, size)
+        margin, best = best_outcomes(seen, prices_at(rows, multipliers, shape))
+        is_near = margin <= reach * sensitivity[seen.cell]
+        fixed = amounts_where(seen, best, ~is_near, n_cells)
+        near = seen.some(np.flatnonzero(is_near))
+        stretch = None if of_scores is None else _stretch(of_scores, rows, temperature, multipliers)
+        multipliers = _descend(_soft_dual(near, fixed, rows, temperature, sensitivity), rows, multipliers, stretch)
+    return multipliers, 2 * _STAGES[-1][1]
 
 
-def _sampled(atoms: CellAtoms, n_cells: int) -> CellAtoms:
+def _sampled(atoms: CellAtoms, n_cells: int, size: int) -> CellAtoms:
     """Take an even sample of each cell, weighted to represent it, and all atoms of small cells."""
-    order = np.argsort(atoms.cell, kind="stable")
     sizes = np.bincount(atoms.cell, minlength=n_cells)
-    step = np.maximum(sizes // max(_SAMPLED_ATOMS // n_cells, 1), 1)
-    rank = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    rows = order[rank % step[atoms.cell[order]] == 0]
-    few = atoms.some(rows)
+    step = np.maximum(sizes // max(size // n_cells, 1), 1)
+    few = atoms.some(np.flatnonzero(_every(step, atoms.cell)))
     whole = np.bincount(atoms.cell, weights=atoms.mass, minlength=n_cells)
     seen = np.bincount(few.cell, weights=few.mass, minlength=n_cells)
     return few._replace(mass=few.mass * (whole / np.where(seen > 0, seen, 1.0))[few.cell])
 
 
-def _descend(
+@numba.njit(cache=True, nogil=True)
+def _every(step: NDArray[np.int64], cell: Codes) -> NDArray[np.bool_]:
+    """Return whether each atom is the first of its cell, or a number of steps after it."""
+    taken = np.empty(cell.size, dtype=np.bool_)
+    rank = np.zeros(step.size, dtype=np.int64)
+    for i in range(cell.size):
+        taken[i] = rank[cell[i]] % step[cell[i]] == 0
+        rank[cell[i]] += 1
+    return taken
+
+
+def _soft_dual(
     atoms: CellAtoms,
     fixed: NDArray[np.float64],
     rows: RowMatrix,
     temperature: float,
     sensitivity: NDArray[np.float64],
-    start: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Minimise the softened dual from a start; ``fixed`` holds the amounts of the outcomes of all other atoms."""
-    from scipy.optimize import minimize
+) -> Loss:
+    """Return the softened dual and its gradient; ``fixed`` holds the amounts of the outcomes of all other atoms."""
 
     def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         multipliers = rows.balanced(x)
         prices = prices_at(rows, multipliers, fixed.shape)
         value, amounts = soft_scores(atoms, prices, temperature, sensitivity)
-        cost, slope = rows.smooth_dual_cost(multipliers, 0.1 * temperature)
+        cost, slope = rows.smooth_dual_cost(multipliers, _COST_WIDTH * temperature)
         gradient = slope - rows.on_amounts @ (amounts + fixed).ravel()
         return value - float((fixed * prices).sum()) + cost, rows.balanced(gradient)
 
-    found = minimize(loss, start, method="L-BFGS-B", jac=True, options={"maxiter": 100, "gtol": 1e-6})
-    return rows.balanced(np.asarray(found.x))
+    return loss
+
+
+def _descend(
+    loss: Loss, rows: RowMatrix, start: NDArray[np.float64], stretch: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Minimise a loss from a start, in coordinates that ``stretch`` maps to multipliers."""
+    from scipy.optimize import minimize
+
+    matrix = np.eye(start.size) if stretch is None else stretch
+
+    def stretched(z: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        value, gradient = loss(start + matrix @ z)
+        return value, matrix.T @ gradient
+
+    options: Any = {"maxiter": 100, "gtol": 1e-6}
+    found = minimize(stretched, np.zeros(start.size), method="L-BFGS-B", jac=True, options=options)
+    return rows.balanced(start + matrix @ np.asarray(found.x))
+
+
+def _curvature(
+    sample: CellAtoms,
+    rows: RowMatrix,
+    temperature: float,
+    sensitivity: NDArray[np.float64],
+    at: NDArray[np.float64],
+    shape: tuple[int, int, int],
+) -> NDArray[np.float64]:
+    """Return the second derivatives of the softened highest scores, by differences."""
+
+    def gradient(multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
+        _, amounts = soft_scores(sample, prices_at(rows, multipliers, shape), temperature, sensitivity)
+        return np.asarray(-(rows.on_amounts @ amounts.ravel()))
+
+    here, step = gradient(at), 1e-2 * temperature
+    return np.stack([gradient(at + step * unit) - here for unit in np.eye(at.size)]) / step
+
+
+def _stretch(
+    of_scores: NDArray[np.float64], rows: RowMatrix, temperature: float, at: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return coordinates in which the softened dual is about equally curved in all directions, as columns."""
+    curvature = (of_scores + of_scores.T) / 2
+    least = 1e-4 * max(float(curvature.diagonal().max()), 1e-9)
+    curvature += np.diag(rows.smooth_dual_curvature(at, _COST_WIDTH * temperature))
+    balanced = np.stack([rows.balanced(unit) for unit in np.eye(at.size)])
+    size, direction = np.linalg.eigh(balanced @ curvature @ balanced)
+    return np.asarray(direction / np.sqrt(np.maximum(size, least)))

@@ -6,23 +6,28 @@ weighs in them.
 """
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.general.best_fractions import BestFractions
-from faircrowd.fair.general.cell_atoms import CellAtoms, amounts_of, best_outcomes, prices_at
+from faircrowd.fair.general.cell_atoms import CellAtoms, amounts_of, best_outcomes, gained, prices_at
 from faircrowd.fair.general.row_matrix import RowMatrix
 from faircrowd.fair.tolerances import EQUAL_VALUES, SLACK, WHOLE_COUNT
 from faircrowd.fair.whole_tasks.drawn_counts import draw_counts
+from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["WholeOutcomes", "draw_whole", "round_whole", "strict_whole"]
+__all__ = ["WholeOutcomes", "draw_whole", "gained_by", "round_whole", "strict_whole"]
 
 _FREE_ATOMS = 60
-_SECONDS = 5.0
+_NODES = 100
+"""Rounding stops after so many nodes of the search, which is the same on every machine; _SECONDS are a last resort."""
+
+_SECONDS = 60.0
 _STRICT_SECONDS = 60.0
-_PART_OF_A_TASK = 0.02
+_PART_OF_A_TASK = 0.1
 """Rounding stops where labels can gain no more than this part of what a task can gain."""
 
 _SCALE = 1e4
@@ -59,11 +64,11 @@ def round_whole(
     free = _free_atoms(atoms, rows, n_cells, best, mixed)
     near = _PART_OF_A_TASK / float(atoms.n_tasks[free].sum())
     for excess in (0.0, _LESS_THAN_ONE, 2.0, 4.0, np.inf):
-        found = _integer_program(atoms, rows, n_cells, free, start, excess, _SECONDS, near)
+        found = _integer_program(atoms, rows, n_cells, free, start, excess, _SECONDS, near, _NODES)
         if found is None:
             continue
         counts, _ = found
-        if excess > 0.0 or best.value - gained(atoms, counts) <= most_loss:
+        if excess > 0.0 or best.value - gained_by(atoms, counts) <= most_loss:
             return WholeOutcomes(counts, excess if np.isfinite(excess) else np.inf)
     return WholeOutcomes(start, np.inf)
 
@@ -88,8 +93,8 @@ def strict_whole(atoms: CellAtoms, rows: RowMatrix, n_cells: int, best: BestFrac
         free[order[:n_free]] = True
         found = _integer_program(atoms, rows, n_cells, free, start, 0.0, left)
         if found is not None:
-            value = gained(atoms, found[0])
-            if kept is None or value > gained(atoms, kept.counts):
+            value = gained_by(atoms, found[0])
+            if kept is None or value > gained_by(atoms, kept.counts):
                 kept = WholeOutcomes(found[0], 0.0)
             needed = int(np.searchsorted(cost[order], best.bound - value + EQUAL_VALUES, side="right"))
             if needed <= n_free or n_free == order.size:
@@ -113,9 +118,9 @@ def draw_whole(atoms: CellAtoms, best: BestFractions, random_state: int) -> NDAr
     return counts
 
 
-def gained(atoms: CellAtoms, counts: NDArray[np.int64]) -> float:
+def gained_by(atoms: CellAtoms, counts: NDArray[np.int64]) -> float:
     """Return what counts gain."""
-    return float(((atoms.mass / atoms.n_tasks)[:, None] * counts * atoms.gains).sum())
+    return gained(atoms, counts / atoms.n_tasks[:, None])
 
 
 def _nearest_counts(atoms: CellAtoms, best: BestFractions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -139,11 +144,24 @@ def _free_atoms(
     cost = margin * atoms.mass / atoms.n_tasks
     free = np.zeros(margin.size, dtype=bool)
     free[mixed] = True
-    order = np.lexsort((cost, atoms.cell))
-    sizes = np.bincount(atoms.cell, minlength=n_cells)
-    rank = np.arange(order.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    free[order[rank < max(_FREE_ATOMS // n_cells, 2)]] = True
+    nearest = _lowest_of_cells(cost, atoms.cell, n_cells, max(_FREE_ATOMS // n_cells, 2))
+    free[nearest[nearest >= 0]] = True
     return free
+
+
+@numba.njit(cache=True, nogil=True)
+def _lowest_of_cells(cost: NDArray[np.float64], cell: Codes, n_cells: int, number: int) -> NDArray[np.int64]:
+    """Return the atoms with the lowest costs of each cell, in order; -1 where a cell has fewer."""
+    found = np.full((n_cells, number), -1, dtype=np.int64)
+    for i in range(cell.size):
+        c, at = cell[i], number
+        while at > 0 and (found[c, at - 1] < 0 or cost[i] < cost[found[c, at - 1]]):
+            at -= 1
+        for later in range(number - 1, at, -1):
+            found[c, later] = found[c, later - 1]
+        if at < number:
+            found[c, at] = i
+    return found
 
 
 def _integer_program(
@@ -155,6 +173,7 @@ def _integer_program(
     excess: float,
     seconds: float,
     relative_gap: float = 0.0,
+    nodes: int | None = None,
 ) -> tuple[NDArray[np.int64], float] | None:
     """Return the best counts of the free atoms, the others keeping theirs, and a bound on them; None if there are none.
 
@@ -163,12 +182,12 @@ def _integer_program(
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array, hstack
 
-    members, others = np.flatnonzero(free), np.flatnonzero(~free)
+    members = np.flatnonzero(free)
     n_outcomes = atoms.gains.shape[1]
     task_mass = atoms.mass / atoms.n_tasks
-    fixed = (
-        rows.on_amounts @ amounts_of(atoms.some(others), start[others] / atoms.n_tasks[others, None], n_cells).ravel()
-    )
+    of_others = start / atoms.n_tasks[:, None]
+    of_others[members] = 0.0
+    fixed = rows.on_amounts @ amounts_of(atoms, of_others, n_cells).ravel()
     pairs = np.arange(members.size * n_outcomes)
     j, k = np.divmod(pairs, n_outcomes)
     features = np.column_stack([np.ones(members.size), atoms.features[members]])
@@ -201,6 +220,8 @@ def _integer_program(
     if atoms.n_tasks[members].max(initial=1) <= 3 or excess == 0.0:
         low[: pairs.size], most = 0, atoms.n_tasks[members][j]
     high = np.concatenate([most, np.full(rows.n_centres, 3 * _SCALE), np.full(int(least), np.inf)])
+    # With presolve, HiGHS may print a line.
+    options: Any = {"time_limit": max(seconds, 0.01), "mip_rel_gap": relative_gap, "presolve": False}
     found = milp(
         costs,
         integrality=np.concatenate([np.ones(pairs.size), np.zeros(n_unknown - pairs.size)]),
@@ -210,13 +231,12 @@ def _integer_program(
             LinearConstraint(above, -np.inf, _SCALE * (rows.upper + relief + SLACK - fixed)),
             LinearConstraint(below, _SCALE * (rows.lower - relief - SLACK - fixed), np.inf),
         ],
-        # With presolve, HiGHS may print a line.
-        options={"time_limit": max(seconds, 0.01), "mip_rel_gap": relative_gap, "presolve": False},
+        options=options if nodes is None else options | {"node_limit": nodes},
     )
     if found.x is None:
         return None
     counts = start.copy()
     counts[members] = np.rint(np.asarray(found.x)[: pairs.size]).astype(np.int64).reshape(members.size, n_outcomes)
-    rest = gained(atoms, np.where(free[:, None], 0, start))
+    rest = gained(atoms, of_others)
     bound = np.inf if found.mip_dual_bound is None else rest - float(found.mip_dual_bound) / scale
     return counts, bound

@@ -13,8 +13,8 @@ fixed before these n tasks are looked at, and groups are independent. So
 
 (group a has the smallest rate) is a number that does not depend on anything unknown.
 
-**More classes.** Labels are tried in turn, from the last class to the second (:mod:`faircrowd.fair.in_turn`). For each
-the tasks that are left are ordered by how much the class leads those before it, at prices of rivals that are fixed
+**More classes.** Labels are tried in turn, from the last class to the second (:mod:`faircrowd.fair.tasks.in_turn`). For
+each the tasks that are left are ordered by how much the class leads those before it, at prices of rivals that are fixed
 beforehand, and the first :math:`k` of them get it. These tasks are a random sample of what is left of the population,
 so the law above applies again: the rates of all classes are those of Tukey's statistically equivalent blocks,
 
@@ -46,7 +46,6 @@ from scipy.special import betainc, betaln
 
 from faircrowd.exact.hashing import task_keys, uniforms
 from faircrowd.fair.constraint import DemographicParity, prices_of
-from faircrowd.fair.in_turn import InTurn, lead_of, tie_weights
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.promise.held_out import split
 from faircrowd.fair.promise.margin import fewest
@@ -54,6 +53,7 @@ from faircrowd.fair.promise.statement import Promise
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solution import TieWeights
 from faircrowd.fair.solve import solve
+from faircrowd.fair.tasks.in_turn import InTurn, lead_of, tie_weights
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.tie_precision import learn_tie_precision
 from faircrowd.fair.tolerances import tie_widths
@@ -284,8 +284,7 @@ def _rule(
             drawn = uniforms(task_keys(held_out.tasks, left, random_state))
             is_above, is_tied = lead - least > widths[a], np.abs(lead - least) <= widths[a]
             # A tied task gets the label if its number is at least the split; the last of the rank has that number.
-            wanted = rank - int(is_above.sum())
-            splits[a, k] = np.sort(drawn[is_tied])[-wanted] if wanted > 0 else 1.0
+            splits[a, k] = np.sort(drawn[is_tied])[int(is_above.sum()) - rank]
             left = left[~(is_above | is_tied & (drawn >= splits[a, k]))]
     ties: TieWeights = {}
     in_turn: InTurn | None = InTurn(rivals, splits)

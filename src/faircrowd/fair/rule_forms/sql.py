@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.errors import InputError
-from faircrowd.fair.in_turn import InTurn
 from faircrowd.fair.solution import TieWeights
+from faircrowd.fair.tasks.in_turn import InTurn
 from faircrowd.votes.vocabulary import value_name
 
 __all__ = ["SqlCell", "case_expression", "case_of_cells", "check_apart", "identifier", "literal", "own_label"]

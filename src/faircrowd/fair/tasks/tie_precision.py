@@ -16,9 +16,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.in_turn import InTurn
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.solution import TieWeights
+from faircrowd.fair.tasks.in_turn import InTurn
 from faircrowd.fair.tasks.population import Population, Tasks
 from faircrowd.fair.tolerances import tie_widths
 from faircrowd.votes.frames import frame_of, is_frame

@@ -1,7 +1,7 @@
 """The saved rule and model of a run on new tasks."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import check_out
 from faircrowd.storage.untrusted import read_json
 from faircrowd.votes import VoteTable
+from faircrowd.votes.group_policy import left_out_lines
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Applied", "apply_again", "apply_saved_rule", "notes_of"]
@@ -55,6 +56,8 @@ class Applied:
     gap_at_least : float or None
         What the gap of all tasks like these is at least, with 95% confidence: chance explains a gap of the labels, but
         not this one.
+    left_out : dict
+        The groups that the gap is not about, although the rule knows them, with the reason.
     """
 
     rule: FairRule
@@ -67,6 +70,7 @@ class Applied:
     tasks_of_unknown_groups: int
     unknown_workers: int
     gap_at_least: float | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def changed(self) -> int:
@@ -92,6 +96,7 @@ class Applied:
             "unknown_workers": self.unknown_workers,
             "gap_at_least": self.gap_at_least,
             "missed": self.missed,
+            "left_out": dict(self.left_out),
         }
 
     @property
@@ -119,8 +124,11 @@ class Applied:
         return lines
 
     def notes(self) -> list[str]:
-        """Return what a reader should know of these labels alone: nothing."""
-        return []
+        """Return what a reader should know of these labels alone."""
+        notes = left_out_lines(self.left_out, self.group_tasks)
+        if self.gap is None:
+            notes.append("the gap of these tasks is not known: fewer than two groups are left to compare")
+        return notes
 
 
 def notes_of(applied: Applied | AppliedConstraints) -> list[str]:
@@ -239,6 +247,8 @@ def _applied(
     aside = {a for a in range(len(groups)) if a in table.left_out or known[a] < 0 or known[a] in learned.left_out}
     compared = [a for a in range(len(groups)) if a not in aside]
     several = len(compared) > 1
+    left_out = {a: "left out of the rule, too" for a in range(len(groups)) if known[a] in learned.left_out}
+    left_out |= {a: why for a, why in table.left_out.items() if a not in left_out and known[a] >= 0}
     return Applied(
         learned,
         table,
@@ -250,6 +260,7 @@ def _applied(
         int(np.count_nonzero(learned.group_codes(problem) < 0)),
         int(np.count_nonzero(model.votes_.workers.code_of(table.workers.values) < 0)),
         gap_limits(tally.tasks.sum(axis=1)[compared], _CONFIDENCE).low if several else None,
+        {groups[a]: why for a, why in sorted(left_out.items())},
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from faircrowd import FairRule
 from faircrowd.errors import InputError
-from faircrowd.fair.in_turn import InTurn, tie_weights
+from faircrowd.fair.tasks.in_turn import InTurn, tie_weights
 
 GROUPS = ("x", "y")
 
