@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "faircrowd"
 ROAD = ("votes", "engines", "aggregate", "fair", "audit", "report", "runs", "cli")
-EVERYWHERE = ("errors", "_checks", "_params", "_types", "exact", "storage")
+EVERYWHERE = ("errors", "_checks", "_params", "_steps", "_types", "exact", "storage")
 BESIDE = ("baselines", "experiments", "datasets")
 """What the paper compares with, its figures, and the data sets' front door: the command line alone reaches there."""
 FACADES = {"fair/estimator.py": "runs"}

@@ -9,6 +9,8 @@ from audit.workers.crowds import ROWS, read_small
 from faircrowd.audit import crowd_audit as module
 from faircrowd.audit.crowd_audit import audit_by_truth, audit_crowd
 from faircrowd.errors import InputError
+from faircrowd.report.audit_text import audit_dict
+from faircrowd.votes.groups import settle_groups
 
 
 def test_truth_known_for_some_tasks_is_preferred_to_the_posterior() -> None:
@@ -80,3 +82,43 @@ def test_truth_decides_where_it_is_known_and_beliefs_elsewhere() -> None:
     assert audit_crowd(votes, labels, truth=np.array([0, -1, -1, -1, -1]), posterior=posterior).workers.source == "gold"
     assert audit_crowd(votes, labels, posterior=posterior).workers.source == "model"
     assert audit_crowd(votes, labels).workers.source is None
+
+
+def test_gaps_are_between_the_groups_that_are_not_left_out() -> None:
+    """Two groups of three tasks, all of one label, do not make the gap of ties, bootstrap and workers 1."""
+    rng = np.random.default_rng(0)
+    group = np.array(["a"] * 60 + ["b"] * 60 + ["c"] * 3 + ["d"] * 3)
+    vote = pd.DataFrame({"task": np.repeat(np.arange(126), 4), "worker": np.tile(np.arange(8), 63)})
+    vote["group"] = group[vote["task"]]
+    chance = np.where(vote["group"] == "a", 0.6, 0.4)
+    lot = rng.random(len(vote)) < chance
+    vote["label"] = np.select([vote["group"] == "c", vote["group"] == "d"], [0, 1], lot.astype(int))
+    features = pd.Series(group, index=pd.RangeIndex(126, name="task"))
+    votes = settle_groups(fc.read_votes(vote.drop(columns="group"), sensitive_features=features), min_group=10)
+    big = vote[vote["group"].isin(["a", "b"])]
+    alone = fc.read_votes(big.drop(columns="group"), sensitive_features=features[:120])
+    found, wanted = (
+        audit_crowd(some, fc.MajorityVote().fit(some).posterior_.label_codes, replicates=200) for some in (votes, alone)
+    )
+    assert found.interval == wanted.interval
+    assert found.bootstrap == wanted.bootstrap
+    assert (found.ties.largest, found.ties.tied.tolist()) == (wanted.ties.largest, wanted.ties.tied.tolist())
+    assert found.added_up is not None
+    assert wanted.added_up is not None
+    assert found.added_up.observed.gap_strict == wanted.added_up.observed.gap_strict
+    for name in ("gap", "low", "high", "p_value"):
+        np.testing.assert_array_equal(getattr(found.workers.leaning, name), getattr(wanted.workers.leaning, name))
+    np.testing.assert_array_equal(found.workers.influence.influence, wanted.workers.influence.influence)
+    assert found.workers.votes.shape == (8, 4)
+    assert found.compared.tolist() == [0, 1]
+    assert list(audit_dict(found)["ties"]["tied"]) == ["a", "b"]
+
+
+def test_codes_of_groups_after_one_that_is_left_out() -> None:
+    rows = [("t", 0, 0), *((f"x{i}", i % 5, 1) for i in range(40)), *((f"y{i}", i % 5, 0) for i in range(40))]
+    vote = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    features = pd.Series(["a"] + ["b"] * 40 + ["c"] * 40, index=pd.Index(vote["task"]))
+    votes = settle_groups(fc.read_votes(vote, sensitive_features=features), min_group=10)
+    found = fc.audit.audit_workers(votes)
+    assert [found.groups.names[a] for a in found.leaning.more] == ["b"] * 5
+    assert [found.groups.names[a] for a in found.leaning.less] == ["c"] * 5

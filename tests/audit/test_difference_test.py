@@ -120,9 +120,47 @@ def test_ends() -> None:
     assert upper_limit(2, 2, 0, 2, 0.05) == 1
 
 
+def all_differences(counts: np.ndarray) -> list[tuple[int, int, int, int]]:
+    """Return every class in every two groups, both ways round."""
+    sizes = counts.sum(axis=1).tolist()
+    of_class = (zip(column, sizes, strict=True) for column in counts.T.tolist())
+    return [(x, m, y, n) for cells in of_class for (x, m), (y, n) in itertools.permutations(cells, 2)]
+
+
 def test_differences_of_a_table() -> None:
     two = np.array([[3, 1], [2, 6]])
     assert ordered_differences(two) == [(3, 4, 2, 8), (2, 8, 3, 4)]
-    three = ordered_differences(np.array([[1, 2, 1], [1, 1, 2], [0, 4, 0]]))
+    three = ordered_differences(np.array([[1, 2, 1], [1, 2, 2], [0, 4, 2]]))
     assert len(three) == 3 * 3 * 2
-    assert three[0][0] / three[0][1] - three[0][2] / three[0][3] == 0.75
+    assert three[0][0] / three[0][1] - three[0][2] / three[0][3] == 4 / 6 - 2 / 5
+    falling = [x / m - y / n for x, m, y, n in three]
+    assert falling == sorted(falling, reverse=True)
+    same = np.array([[1, 2, 1], [1, 1, 2], [0, 4, 0]])
+    assert ordered_differences(same) == [(4, 4, 1, 4), (2, 4, 0, 4), (1, 4, 0, 4)]
+    assert ordered_differences(np.array([[2, 2], [2, 2]])) == [(2, 4, 2, 4)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_differences_that_are_left_out_have_no_higher_limit(seed: int) -> None:
+    """Groups of few sizes: the limits and the test are those over all pairs of groups."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.choice([3, 4, 9, 12], 6)
+    table = np.array([rng.multinomial(size, rng.dirichlet(np.ones(2 + seed % 2))) for size in sizes])
+    kept, every = ordered_differences(table), all_differences(table)
+    assert set(kept) <= set(every)
+    assert len(kept) < len(every)
+    assert max(upper_limit(*one, 0.1) for one in kept) == max(upper_limit(*one, 0.1) for one in every)
+    assert max(-upper_limit(y, n, x, m, 0.1) for x, m, y, n in kept) == max(
+        -upper_limit(y, n, x, m, 0.1) for x, m, y, n in every
+    )
+    for epsilon in (0.3, 0.6, 0.9):
+        of_kept, of_every = ([p_value_below(*one, epsilon) <= 0.3 for one in some] for some in (kept, every))
+        assert all(of_kept) == all(of_every)
+
+
+def test_a_thousand_groups_make_no_more_differences_than_tasks_allow() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 40, (1000, 2)) + 1
+    n_sizes = np.unique(table.sum(axis=1)).size
+    assert len(ordered_differences(table)) <= n_sizes**2 <= 2 * table.sum()
+    assert len(ordered_differences(np.vstack([table, table]))) <= n_sizes**2

@@ -1,6 +1,8 @@
 """Closed-form intervals: published values, properties, and exact error rates."""
 
+from collections.abc import Callable
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
+from faircrowd.audit import intervals
 from faircrowd.audit.difference_test import upper_limit
 from faircrowd.audit.intervals import (
+    GapInterval,
+    _newcombe,
     _wilson,
     approximate_gap_limits,
     check_counts,
@@ -198,6 +203,41 @@ def test_ends_of_several_differences_by_hand() -> None:
     assert (exact.low, exact.high) == pytest.approx((around.low, around.high), abs=0.15)
     with pytest.raises(InputError, match="whole numbers"):
         gap_limits([[1.5, 2], [1, 2]])
+
+
+@pytest.mark.parametrize("find", [gap_interval, approximate_gap_limits])
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.integers(1, 400)), min_size=2, max_size=12),
+    st.integers(2, 3),
+    CONFIDENCE,
+)
+def test_ends_are_those_over_all_pairs_of_groups(
+    find: Callable[..., GapInterval], rows: list[tuple[int, int, int]], n_classes: int, confidence: float
+) -> None:
+    """Also where rates rise as groups get smaller, so that no group comes before another."""
+    table = np.array(rows)[:, 3 - n_classes :].astype(np.float64)
+    n, columns = table.sum(axis=1), [table[:, 0]] if n_classes == 2 else list(table.T)
+    m = len(columns) * len(rows) * (len(rows) - 1) // 2
+    error = 1 - confidence
+    upper, lower = (error, error / (2 * m - 1)) if find is gap_interval else (2 * error, error / m)
+    every = [(x[a], n[a], x[b], n[b]) for x in columns for a, b in permutations(range(len(rows)), 2)]
+    found = find(table, confidence)
+    assert found.high == pytest.approx(min(max(float(newcombe(*one, 1 - upper)[1]) for one in every), 1), abs=1e-12)
+    assert found.low == pytest.approx(max(0, *(float(newcombe(*one, 1 - lower)[0]) for one in every)), abs=1e-12)
+
+
+def test_few_pairs_of_a_thousand_groups_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, looked_at = np.random.default_rng(0), []
+
+    def newcombe_of(x1: np.ndarray, *others: Any) -> Any:
+        looked_at.append(x1.size)
+        return _newcombe(x1, *others)
+
+    monkeypatch.setattr(intervals, "_newcombe", newcombe_of)
+    sizes = rng.integers(10, 500, 1000)
+    found = gap_interval(np.column_stack([rng.binomial(sizes, 0.4), sizes]))
+    assert found.high > found.gap
+    assert sum(looked_at) < 2 * 1000
 
 
 def test_counts_are_checked_with_reasons() -> None:

@@ -263,7 +263,11 @@ OPTIONS = {
     "epsilon 0,05": asked(f"{GROUP} --min-group 1 --epsilon 0,05", "'0,05' is not a number; did you mean 0.05?", fair(epsilon="0,05")),
     "epsilon five": asked(f"{GROUP} --min-group 1 --epsilon five", "'five' is not a number", fair(epsilon="five")),
     "epsilon without groups": asked("--epsilon 0.1", "give --group COLUMN", lambda path: fc.FairCrowd(fc.MajorityVote()).fit(path / "votes.csv"), InputError),
-    "confidence without epsilon": asked("--confidence 0.9", "--strict, --confidence and --promise go with"),
+    "confidence without epsilon": asked("--confidence 0.9", "--confidence goes with --epsilon"),
+    "positive without epsilon": asked("--positive 1", "--positive goes with --epsilon; give it, or leave it out"),
+    "an objective and a decision without epsilon": asked(
+        "--objective f1 --decision randomized", "--objective and --decision go with --epsilon"
+    ),
     "confidence of 1": asked(f"{GROUP} --min-group 1 --epsilon 0.1 --confidence 1", "must be below 1", fair(confidence=1)),
     "confidence 95%": asked(f"{GROUP} --min-group 1 --epsilon 0.1 --confidence 95%", "did you mean 0.95?", fair(confidence="95%")),
     "unknown method": asked("--method dawid", " is not known; use one of 'majority'"),

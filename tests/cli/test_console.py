@@ -1,10 +1,11 @@
-"""What a terminal shows in red."""
+"""What a terminal shows in red, and while something runs."""
 
 import io
 
 import pytest
 import rich.console
 
+from faircrowd._steps import count_steps
 from faircrowd.cli.console import Console
 
 RED = "\x1b[31m"
@@ -32,3 +33,17 @@ def test_alarming_cells_are_red(terminal: tuple[Console, io.StringIO]) -> None:
     lines = text.getvalue().splitlines()
     assert [RED in line for line in lines] == [False, True, False]
     assert lines[1].index("90%") < lines[1].index(RED) < lines[1].index("60%")
+
+
+def test_a_long_loop_shows_how_far_it_is() -> None:
+    console, text = Console(as_json=False), io.StringIO()
+    console._err = rich.console.Console(file=text, force_terminal=True, width=100)
+    with console.waiting("auditing the crowd"):
+        for _ in count_steps(range(1200), "group"):
+            pass
+        console._err.print("")  # draws what is shown
+    assert "auditing the crowd: group 1,200 of 1,200" in text.getvalue()
+    text.truncate(0)
+    with Console(as_json=True).waiting("auditing the crowd"):
+        assert list(count_steps("ab", "letter")) == ["a", "b"]
+    assert not text.getvalue()

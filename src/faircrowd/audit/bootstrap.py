@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from faircrowd._checks import check_choice, check_confidence, check_count, check_random_state
+from faircrowd._steps import count_steps
 from faircrowd.aggregate.posterior import TIES, choose
 from faircrowd.aggregate.weighted_votes import weigh
 from faircrowd.audit.intervals import GapInterval
@@ -96,7 +97,7 @@ def bootstrap_gap(
     counts = np.bincount(group * n_classes + labels, minlength=n_groups * n_classes)
     masses = np.empty((replicates, n_groups, n_classes))
     step = min(_MAX_REPLICATES_AT_ONCE, max(_MAX_WEIGHTS_AT_ONCE // votes.n_workers, 1))
-    for first in range(0, replicates, step):
+    for first in count_steps(range(0, replicates, step), "draw of workers, part"):
         part = masses[first : first + step]
         weights = for_workers.exponential(size=(len(part), votes.n_workers))
         (mass,) = engine.reduce(_replicate, np.ascontiguousarray(weights.T), n_groups, n_classes)

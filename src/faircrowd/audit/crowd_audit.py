@@ -16,12 +16,19 @@ from faircrowd.audit.majority.majority_gap import CrowdGap, crowd_gap
 from faircrowd.audit.majority.tie_range import TieRange, majority_ties
 from faircrowd.audit.strata import ConditionalGaps, conditional_gaps
 from faircrowd.audit.workers.worker_audit import WorkerAudit, audit_workers
-from faircrowd.audit.workers.worker_counts import check_labels_of, check_truth, groups_in, label_counts
+from faircrowd.audit.workers.worker_counts import (
+    check_labels_of,
+    check_truth,
+    compared_groups_in,
+    compared_votes,
+    groups_in,
+    label_counts,
+)
 from faircrowd.fair.tasks.read_posterior import check_groups
 from faircrowd.votes import VoteTable, as_votes
 from faircrowd.votes.group_policy import check_comparable
 from faircrowd.votes.groups import has_ids, one_value_each
-from faircrowd.votes.vocabulary import as_objects
+from faircrowd.votes.vocabulary import Codes, as_objects
 
 __all__ = ["CrowdAudit", "audit_by_truth", "audit_crowd"]
 
@@ -32,6 +39,9 @@ _MAX_CURVE_WORKERS = 2000
 class CrowdAudit:
     """What the votes show about a crowd.
 
+    Gaps, and what workers do to them, are between the groups that are not left out; only ``agreement`` and ``strata``
+    are about all groups.
+
     Attributes
     ----------
     workers : WorkerAudit
@@ -40,7 +50,7 @@ class CrowdAudit:
     ties : TieRange
         The smallest and largest gap of the majority over all ways to break its ties.
     interval : GapInterval
-        For the labels' gap between the groups that are not left out, if tasks are a random sample.
+        For the labels' gap, if tasks are a random sample.
     bootstrap : GapInterval or None
         For the majority's gap, if tasks and workers are a random sample.
     added_up : CrowdGap or None
@@ -51,6 +61,8 @@ class CrowdAudit:
         For two classes: of the majority's gap if every worker voted on every task.
     strata : ConditionalGaps or None
         The labels' gap within strata of a control feature.
+    compared : ndarray of int32
+        The codes of the groups that are not left out.
     """
 
     workers: WorkerAudit
@@ -62,6 +74,7 @@ class CrowdAudit:
     curve: MajorityCurve | None
     bound: MajorityBound | None
     strata: ConditionalGaps | None
+    compared: Codes
 
 
 def audit_crowd(
@@ -118,26 +131,28 @@ def audit_crowd(
         codes, values = one_value_each(votes.tasks, control, "control")
         strata = as_objects(values.some(codes))
     workers = audit_by_truth(votes, truth, posterior, confidence)
+    compared, between = compared_groups_in(votes), compared_votes(votes)
     counts = label_counts(group, labels, len(groups), votes.n_classes)
     added_up, curve, bound = None, None, None
     if votes.n_classes == 2:
-        rates = workers.rates[:, :, 1]
-        added_up = crowd_gap(votes, rates)
+        rates = workers.rates[:, compared, 1]
+        added_up = crowd_gap(between, rates)
         known = rates[~np.isnan(rates).any(axis=1)][:_MAX_CURVE_WORKERS]
         if len(known):
             curve, bound = majority_curve(known), majority_gap_bound(known)
     return CrowdAudit(
         workers=workers,
         agreement=krippendorff_alpha(votes),
-        ties=majority_ties(votes),
-        interval=gap_interval(counts[[a for a in range(len(groups)) if a not in votes.left_out]], confidence),
+        ties=majority_ties(between),
+        interval=gap_interval(counts[compared], confidence),
         bootstrap=None
         if replicates == 0
-        else bootstrap_gap(votes, replicates=replicates, confidence=confidence, random_state=random_state),
+        else bootstrap_gap(between, replicates=replicates, confidence=confidence, random_state=random_state),
         added_up=added_up,
         curve=curve,
         bound=bound,
         strata=None if control is None else conditional_gaps(labels, sensitive_features=group, control_features=strata),
+        compared=compared,
     )
 
 

@@ -26,7 +26,7 @@ C. P. Farrington and G. Manning, Statistics in Medicine 9 (1990), 1447-1454; I. 
 """
 
 import math
-from itertools import permutations
+from itertools import product
 
 import numba
 import numpy as np
@@ -104,17 +104,33 @@ def upper_limit(x: int, m: int, y: int, n: int, error: float) -> float:
 
 
 def ordered_differences(counts: NDArray[np.int64]) -> list[tuple[int, int, int, int]]:
-    """Return count and size of each class in each two groups, both ways round, by falling difference of rates.
+    r"""Return count and size of a class in two groups, both ways round, by falling difference of rates.
 
-    Of two classes one is enough, as the other mirrors it.
+    Of two classes one is enough, as the other mirrors it. Of the groups of one size, only that of the largest count
+    comes first, and only that of the smallest count comes second: the statistic rises in the first count and falls in
+    the second, so that no other pair of these sizes has a higher limit, upper or lower. n tasks have fewer than
+    :math:`\sqrt{2n}` sizes of groups, so that there are fewer than 2n differences of a class, however many the groups.
+
+    Examples
+    --------
+    >>> ordered_differences(np.array([[5, 5], [9, 1], [7, 3]]))  # groups of one size
+    [(9, 10, 5, 10)]
+    >>> ordered_differences(np.array([[1, 1], [2, 1]]))
+    [(2, 3, 1, 2), (1, 2, 2, 3)]
     """
-    sizes = counts.sum(axis=1).tolist()
-    columns = counts.T if counts.shape[1] > 2 else counts[:, :1].T
-    found = [
-        (x, m, y, n)
-        for column in columns.tolist()
-        for (x, m), (y, n) in permutations(zip(column, sizes, strict=True), 2)
-    ]
+    sizes = counts.sum(axis=1)
+    found = []
+    for column in counts.T if counts.shape[1] > 2 else counts[:, :1].T:
+        order = np.lexsort((column, sizes))
+        starts = np.flatnonzero(np.diff(sizes[order], prepend=-1))
+        ends = np.append(starts[1:], order.size) - 1
+        least, most = (column[order[at]].tolist() for at in (starts, ends))
+        alone, of_size = (starts == ends).tolist(), sizes[order[starts]].tolist()
+        found += [
+            (most[i], of_size[i], least[j], of_size[j])
+            for i, j in product(range(len(alone)), repeat=2)
+            if i != j or not alone[i]
+        ]
     return sorted(found, key=lambda one: one[2] / one[3] - one[0] / one[1])
 
 

@@ -14,16 +14,25 @@ among them (Bonferroni).
 100 tasks and true gaps up to .3, an end that should fail with probability .05 fails with .04 on average and .08 at
 worst; where one group is tiny, it is worse. The limits of a verdict (:func:`gap_limits`) come from an exact test
 instead, :mod:`faircrowd.audit.difference_test`.
+
+**Many groups.** Not all pairs are looked at. With rate :math:`p_a`, and :math:`u_a` the upper end of its own interval,
+the upper end of :math:`p_a - p_b` is :math:`p_a - p_b + \sqrt{(u_a - p_a)^2 + (p_b - l_b)^2}`, which rises if
+:math:`p_a` and :math:`u_a` both rise, as :math:`\sqrt{s^2 + t^2}` rises by no more than s. So a group need not come
+first if two others have as high a rate and as high an end: one of these is not the second group. Likewise for the
+second group, and for the lower end.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from faircrowd._checks import check_confidence
+from faircrowd._steps import count_steps
 from faircrowd.audit.difference_test import ordered_differences, p_value_below, upper_limit
 from faircrowd.errors import InputError
 from faircrowd.fair.gap import gap_of
@@ -34,9 +43,12 @@ __all__ = [
     "check_counts",
     "gap_interval",
     "gap_limits",
+    "in_front",
     "newcombe",
     "wilson",
 ]
+
+_MAX_PAIRS_AT_ONCE = 1 << 18
 
 Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -144,7 +156,7 @@ def gap_limits(counts: ArrayLike, confidence: float = 0.95) -> GapInterval:
     error = 1 - check_confidence("confidence", confidence)
     lower_error = error / (2 * _differences(table))
     high = low = 0.0
-    for x, m, y, n in ordered_differences(table.astype(np.int64)):
+    for x, m, y, n in count_steps(ordered_differences(table.astype(np.int64)), "difference"):
         if p_value_below(x, m, y, n, high) > error:
             high = max(high, upper_limit(x, m, y, n, error))
         if x * n > y * m and p_value_below(y, n, x, m, -low) <= lower_error:
@@ -158,6 +170,24 @@ def approximate_gap_limits(counts: ArrayLike, confidence: float = 0.95) -> GapIn
     table = check_counts(counts)
     error = 1 - check_confidence("confidence", confidence)
     return _interval(table, confidence, error, error / (2 * _differences(table)), "Newcombe, each end on its own")
+
+
+@numba.njit(cache=True, nogil=True)
+def in_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the places that are behind at most one other: not lower in either number (of equals, the later is behind).
+
+    One other is not enough to be left out, as the two groups of a pair differ.
+    """
+    order = np.argsort(-second, kind="mergesort")
+    order = order[np.argsort(-first[order], kind="mergesort")]
+    kept = np.empty(order.size, np.int64)
+    n, best, runner_up = 0, -np.inf, -np.inf
+    for i in order:
+        if second[i] > runner_up:
+            kept[n] = i
+            n += 1
+            best, runner_up = max(best, second[i]), max(runner_up, min(best, second[i]))
+    return kept[:n]
 
 
 def check_counts(counts: ArrayLike) -> NDArray[np.float64]:
@@ -216,13 +246,32 @@ def _interval(
     table: NDArray[np.float64], confidence: float, upper_tail: float, lower_tail: float, method: str
 ) -> GapInterval:
     n = table.sum(axis=1)
-    a, b = np.triu_indices(n.size, 1)
     low = high = 0.0
     for x in _columns(table):
-        below, above = _newcombe(x[a], n[a], x[b], n[b], _z(upper_tail))
-        high = max(high, float(np.maximum(above, -below).max()))
-        below, above = _newcombe(x[a], n[a], x[b], n[b], _z(lower_tail))
-        low = max(low, float(np.maximum(below, -above).max()))
+        for first, second in _pairs(*_extreme_groups(x, n, _z(upper_tail), above=True)):
+            high = max(high, float(_newcombe(x[first], n[first], x[second], n[second], _z(upper_tail))[1].max()))
+        for first, second in _pairs(*_extreme_groups(x, n, _z(lower_tail), above=False)):
+            low = max(low, float(_newcombe(x[first], n[first], x[second], n[second], _z(lower_tail))[0].max()))
     gap = gap_of(table / n[:, None])
     # The gap lies in the interval except for the rounding of the ends.
     return GapInterval(min(low, gap), min(max(high, gap), 1.0), gap, float(confidence), method)
+
+
+def _extreme_groups(
+    x: NDArray[np.float64], n: NDArray[np.float64], z: float, *, above: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the groups that may come first, and second, in the difference with the highest upper (or lower) end."""
+    rate = x / n
+    low, high = _wilson(x, n, z)
+    return in_front(rate, high if above else low), in_front(-rate, -(low if above else high))
+
+
+def _pairs(
+    first: NDArray[np.int64], second: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield all pairs of different groups, some at a time."""
+    step = max(_MAX_PAIRS_AT_ONCE // second.size, 1)
+    for start in range(0, first.size, step):
+        a, b = np.repeat(first[start : start + step], second.size), np.tile(second, min(step, first.size - start))
+        if (a != b).any():
+            yield a[a != b], b[a != b]

@@ -88,10 +88,19 @@ def aggregate(
     """
     from faircrowd.runs.write import CHECKPOINT, RUN_FILES, SPARK_LABELS, check_out
 
-    if epsilon is None and not require and (strict or confidence is not None or promise != "required"):
+    for_epsilon = {
+        "objective": objective == "f1",
+        "decision": decision == "randomized",
+        "strict": strict,
+        "confidence": confidence is not None,
+        "promise": promise != "required",
+        "positive": positive is not None,
+    }
+    if epsilon is None and not require and (asked := [name for name, is_given in for_epsilon.items() if is_given]):
         raise OptionError(
-            "strict, confidence and promise go with epsilon; give it, or leave them out.",
-            parameter=("strict", "confidence", "promise", "epsilon"),
+            f"{' and '.join(asked)} {'goes' if len(asked) == 1 else 'go'} with epsilon; give it, or leave "
+            f"{'it' if len(asked) == 1 else 'them'} out.",
+            parameter=(*asked, "epsilon"),
         )
     local = {"truth": truth, "charts": charts, "resume": resume, "memory_limit": memory_limit}
     if engine == "spark" and (given := [name for name, value in local.items() if value]):

@@ -52,12 +52,19 @@ class Console:
 
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
-        """Show a spinner while something runs."""
+        """Show a spinner while something runs, and which step a long loop has reached."""
         if not self._shows_progress:
             yield
             return
-        with self._err.status(Text(what)):
-            yield
+        from faircrowd._steps import watch_steps
+
+        with self._err.status(Text(what)) as status:
+
+            def begin_step(step: str, number: int, total: int) -> None:
+                status.update(Text(f"{what}: {step} {number:,} of {total:,}"))
+
+            with watch_steps(begin_step):
+                yield
 
     @contextmanager
     def rounds(self, what: str) -> "Iterator[OnRound | None]":

@@ -27,6 +27,8 @@ OPTIONS = frozenset(
         *("on_missing_group", "min_group", "small_groups", "these_tasks", "partial"),
         *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
         *(
+            "require",
+            "believed",
             "positive",
             "decision",
             "strict",

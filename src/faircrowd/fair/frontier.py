@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_number
+from faircrowd._steps import count_steps
 from faircrowd.fair.constraint import make_constraint
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.assign import unconstrained_labels, unconstrained_probabilities
@@ -267,7 +268,7 @@ def sweep(
     """Solve for falling epsilons (by default evenly spaced down to 0), each from the multipliers of the one before."""
     if gain.name == "f1":
         free = solve(problem, gain, make_constraint(constraint, 1.0), "randomized", random_state).labels
-        for epsilon in _epsilons(problem, free) if epsilons is None else epsilons:
+        for epsilon in count_steps(_epsilons(problem, free) if epsilons is None else epsilons, "point of the bound"):
             solved = solve(problem, gain, make_constraint(constraint, epsilon), "randomized", random_state)
             chances = solved.probabilities
             value = problem.expected_tally(chances, solved.gain).values(solved.gain)[1]
@@ -291,7 +292,7 @@ def sweep(
     atoms = merge(gains, problem.group, problem.weights)
     free = problem.own if gain.is_accuracy else np.argmax(gains, axis=1).astype(np.int32)
     start = None
-    for epsilon in _epsilons(problem, free) if epsilons is None else epsilons:
+    for epsilon in count_steps(_epsilons(problem, free) if epsilons is None else epsilons, "point of the bound"):
         found = solve_relaxed(atoms, mass, make_constraint(constraint, epsilon), start)
         start = found.multipliers
         chances = found.fractions if atoms.of_task is None else found.fractions[atoms.of_task]

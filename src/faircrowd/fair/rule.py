@@ -1,9 +1,9 @@
 """The fair rule: labels for new tasks from their posterior and group, as JSON for other machines and as SQL."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -377,22 +377,23 @@ class FairRule:
     def _of_json(cls, read: dict[str, Any]) -> "FairRule":
         if ("in_turn" in read) != (read.get("schema", 0) == _SCHEMA):
             raise InputError(f"This is not a rule of faircrowd: in_turn belongs to schema {_SCHEMA}, and to no other.")
+        precision = None
+        if _PRECISION & read.keys():
+            precision = TiePrecision(*(_part(read, name, _numbers) for name in TiePrecision._fields))
         return cls(
-            classes=tuple(from_plain(read["classes"])),
-            groups=tuple(from_plain(read["groups"])),
-            prices=np.asarray(read["prices"], dtype=np.float64),
-            gain_matrix=np.asarray(read["gain_matrix"], dtype=np.float64),
-            gain_offset=np.asarray(read["gain_offset"], dtype=np.float64),
-            shares=np.asarray(read["shares"], dtype=np.float64),
-            epsilon=float(read["epsilon"]),
-            random_state=int(read["random_state"]),
-            ties={(int(t["group"]), tuple(t["classes"])): tuple(t["weights"]) for t in read["ties"]},
-            precision=TiePrecision(*(np.asarray(read[name], dtype=np.float64) for name in TiePrecision._fields))
-            if _PRECISION & read.keys()
-            else None,
-            left_out=tuple(read.get("left_out", ())),
-            merged=tuple(from_plain(read.get("merged", ()))),
-            in_turn=_in_turn_of(read["in_turn"]) if "in_turn" in read else None,
+            classes=_part(read, "classes", _names),
+            groups=_part(read, "groups", _names),
+            prices=_part(read, "prices", _numbers),
+            gain_matrix=_part(read, "gain_matrix", _numbers),
+            gain_offset=_part(read, "gain_offset", _numbers),
+            shares=_part(read, "shares", _numbers),
+            epsilon=_part(read, "epsilon", float),
+            random_state=_part(read, "random_state", int),
+            ties=_part(read, "ties", _tie_weights),
+            precision=precision,
+            left_out=_part(read, "left_out", tuple) if "left_out" in read else (),
+            merged=_part(read, "merged", _names) if "merged" in read else (),
+            in_turn=_part(read, "in_turn", _in_turn_of) if "in_turn" in read else None,
         )
 
     def _check(self) -> None:
@@ -426,11 +427,48 @@ class FairRule:
         return rule_in_full(self)
 
 
+_PartT = TypeVar("_PartT")
+
+
+def _part(read: dict[str, Any], name: str, make: Callable[[Any], _PartT]) -> _PartT:
+    """Return one part of a rule that was read from JSON, or say which part is not what it should be."""
+    if name not in read:
+        raise InputError(f"This is not a rule of faircrowd: {name!r} is missing.")
+    try:
+        return make(read[name])
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, InputError):
+        raise InputError(f"This is not a rule of faircrowd: its {name!r} is not {_MEANT[make]}.") from None
+
+
+def _names(value: Any) -> tuple[Any, ...]:
+    return tuple(from_plain(value))
+
+
+def _numbers(value: Any) -> NDArray[np.float64]:
+    return np.asarray(value, dtype=np.float64)
+
+
+def _tie_weights(value: Any) -> TieWeights:
+    return {(int(tie["group"]), tuple(tie["classes"])): tuple(tie["weights"]) for tie in value}
+
+
 def _in_turn_of(tables: object) -> InTurn:
     """Read what a rule that tries labels in turn has besides its prices."""
     if not isinstance(tables, dict) or tables.keys() != set(InTurn._fields):
         raise ValueError(f"in_turn does not consist of {few(InTurn._fields)}")
     return InTurn(*(np.asarray(tables[name], dtype=np.float64) for name in InTurn._fields))
+
+
+_MEANT: dict[Callable[[Any], Any], str] = {
+    _names: "a list of names",
+    _numbers: "a list or table of numbers",
+    _tie_weights: "a list of ties, each with group, classes and weights",
+    float: "a number",
+    int: "a whole number",
+    tuple: "a list",
+    _in_turn_of: f"a set of tables of numbers, {few(InTurn._fields)}",
+}
+"""What each part of a rule should be, by what reads it."""
 
 
 def _probabilities(tasks: Tasks, rule: FairRule, column: Codes, places: Codes) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ __all__ = [
     "NO_EXCESS",
     "PROVED_OPTIMAL",
     "PROVED_OPTIMAL_STRICT",
+    "ROUNDED_PROBABILITY",
     "SAME_VALUE",
     "SLACK",
     "SUM_TO_ONE",
@@ -56,6 +57,9 @@ SAME_VALUE = 1e-15
 
 SUM_TO_ONE = 1e-6
 """Probabilities may add up to 1 this nearly."""
+
+ROUNDED_PROBABILITY = 0.5e-6 + 1e-12
+"""How far a probability of six digits may be from the one that was meant: many of them add up less nearly to 1."""
 
 F1_STEP = 1e-15
 """Dinkelbach's method ends where F1 rises by no more than this."""

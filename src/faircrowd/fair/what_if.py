@@ -4,12 +4,13 @@ Headline, slider, table and certificate all show these numbers, so that they agr
 (:mod:`faircrowd.fair.frontier`) is the best that randomized labels reach on average: a bound on these labels.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._steps import count_steps
 from faircrowd.fair.constraint import make_constraint, prices_of
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.objective import make_gain
@@ -63,7 +64,7 @@ class Choice(NamedTuple):
         return np.asarray(self.moved.sum(axis=(1, 2)) - np.einsum("akk->a", self.moved))
 
 
-def choices(result: FairResult, epsilons: Iterable[float], truth: Codes | None = None) -> list[Choice]:
+def choices(result: FairResult, epsilons: Collection[float], truth: Codes | None = None) -> list[Choice]:
     """Return what each epsilon gives with the objective, decision and seed of a result, in their order.
 
     At the epsilon of the result, these are the numbers of its labels. Labels of other epsilons are found as
@@ -73,7 +74,7 @@ def choices(result: FairResult, epsilons: Iterable[float], truth: Codes | None =
     ----------
     result : FairResult
         Of tasks in memory.
-    epsilons : iterable of float
+    epsilons : collection of float
     truth : ndarray of int32, optional
         The true class of each task, to score by: -1 where it is not known, -2 where it is not one of the classes.
 
@@ -90,7 +91,7 @@ def choices(result: FairResult, epsilons: Iterable[float], truth: Codes | None =
     gain = result.solved.gain
     gain = make_gain(asked.objective, problem.n_classes, gain.positive) if named else gain
     found, strict = [], is_strict_elsewhere(result)
-    for epsilon in epsilons:
+    for epsilon in count_steps(epsilons, "epsilon"):
         solved = result.solved
         if epsilon != asked.epsilon:
             constraint = make_constraint("parity", epsilon)

@@ -32,7 +32,7 @@ def audit_dict(audit: CrowdAudit) -> dict[str, Any]:
             "exact": bool(ties.exact),
             "first": ties.first,
             "last": ties.last,
-            "tied": dict(zip(groups, map(int, ties.tied), strict=True)),
+            "tied": dict(zip((groups[a] for a in audit.compared), map(int, ties.tied), strict=True)),
         },
         "added_up": None
         if audit.added_up is None

@@ -84,6 +84,7 @@ def check_file(options: CheckOptions, progress: Progress = QUIET) -> tuple[Verdi
     check_confidence("confidence", options.confidence)
     with progress.waiting(f"reading {options.labels}"):
         labels, groups, notes, unlabelled = _read(options)
+    with progress.waiting("finding the limits of the gap"):
         asked: dict[str, Any] = {
             "epsilon": options.epsilon,
             "confidence": options.confidence,

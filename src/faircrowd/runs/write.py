@@ -232,7 +232,7 @@ def check_out(out: Path, names: Iterable[str], inputs: Iterable[Path | None]) ->
 
 def _joined(people: pa.Table, audited: pa.Table) -> pa.Table:
     """Add the columns of an audit that a table of workers does not have."""
-    for name in audited.column_names:
-        if name not in people.column_names:
-            people = people.append_column(name, audited[name])
-    return people
+    known = set(people.column_names)
+    more = [name for name in audited.column_names if name not in known]
+    columns = [*people.columns, *(audited[name] for name in more)]  # one by one, each would copy those before it
+    return pa.table(columns, [*people.column_names, *more])

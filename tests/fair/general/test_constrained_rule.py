@@ -73,7 +73,7 @@ def test_the_rule_gives_the_labels_it_was_learned_with(name: str, n: int, n_clas
     near = is_tied(fair.rule, posterior, groups)
     assert not (tied & ~near).any()
     # Whole tasks: the integer program may move a few tasks that are near a tie.
-    assert (chances.argmax(axis=1) != fair.solved.outcomes)[~near].sum() <= fair.problem.rows.n_rows
+    assert (chances.argmax(axis=1) != fair.solved.outcomes)[~near].sum() <= 2 * fair.problem.rows.n_rows
     limits = upper_limits(posterior, groups, LISTS[name], np.full(n, 1 / n), chances.shape[1] > n_classes)
     assert max(float((row * chances).sum()) - high for row, high in limits) <= 1e-9
     value = float((np.column_stack([posterior, np.ones(n)])[:, : chances.shape[1]] * chances).sum()) / n

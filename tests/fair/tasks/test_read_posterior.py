@@ -114,6 +114,20 @@ def test_each_row_is_a_distribution(row: list[float], said: str | None, at: int)
         refuses(f"The posterior of task {'abc'[at]!r} {said}", frame)
 
 
+@pytest.mark.parametrize("n_classes", [3, 4, 10])
+def test_probabilities_of_six_digits_are_read(n_classes: int) -> None:
+    """Each may be off by half a millionth, and all of them to the same side."""
+    exact = np.full(n_classes, 1 / n_classes)
+    for error in (0.5e-6, -0.5e-6):
+        some = np.vstack([exact, exact + error])
+        assert abs(some[1].sum() - 1) > 1e-6
+        assert read_posterior(some, ["a", "b"]).posterior.tolist() == some.tolist()
+    with pytest.raises(InputError, match=r"task 1 sums to .*, not to 1; normalise its row"):
+        read_posterior(np.vstack([exact, exact + 0.51e-6]), ["a", "b"])
+    rng = np.random.default_rng(n_classes)
+    read_posterior(rng.dirichlet(np.ones(n_classes), 2000).round(6), np.arange(2000) % 2)
+
+
 # Tasks.
 
 

@@ -10,7 +10,7 @@ from faircrowd.fair.tasks import tie_break as order
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
-from faircrowd.fair.tasks.tie_break import first_in_order
+from faircrowd.fair.tasks.tie_break import first_in_each, first_in_order
 
 
 def odd(tasks: Tasks, most: float) -> Any:
@@ -73,6 +73,42 @@ def test_evidence_and_hash_of_the_last(few: int | None, name: str, monkeypatch: 
     assert (held == [rows.size] * 2) == (few == rows.size)
     assert bool(counted) == (np.unique(found[rows], return_counts=True)[1].max() > few)
     assert first_in_order(problem, odd, (0.8,), rows.size, [], 4) == []
+
+
+def by_remainder(tasks: Tasks, most: float, n_sets: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tasks whose posterior is small, and the remainder of their number."""
+    rows = np.flatnonzero(tasks.posterior[:, 1] < most)
+    return rows, (rows + tasks.first) % n_sets
+
+
+def of_remainder(tasks: Tasks, most: float, n_sets: int, chosen: int) -> np.ndarray:
+    rows, number = by_remainder(tasks, most, n_sets)
+    return rows[number == chosen]
+
+
+@pytest.mark.parametrize("by_evidence", [False, True])
+@pytest.mark.parametrize(("few", "passes"), [(300, 1), (110, 2), (52, 6), (8, None)])
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_the_first_of_many_sets_in_few_passes(
+    name: str, few: int, passes: int | None, by_evidence: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, _ = some(300, EVIDENCE[name])
+    monkeypatch.setattr(problems, "_TASKS_PER_PIECE", 90)
+    _, number = by_remainder(next(problem._pieces(300)), 0.8, 7)
+    totals = np.bincount(number)
+    counts = [[1, 5, int(total)] if i != 3 else [] for i, total in enumerate(totals)]
+    wanted = [
+        first_in_order(problem, of_remainder, (0.8, 7, i), int(total), some_counts, 4, by_evidence)
+        for i, (total, some_counts) in enumerate(zip(totals, counts, strict=True))
+    ]
+    monkeypatch.setattr(order, "_MAX_GATHERED_TASKS", few)
+    held, _ = watched(monkeypatch)
+    assert first_in_each(problem, by_remainder, (0.8, 7), totals, counts, 4, by_evidence) == wanted
+    assert max(held) <= few
+    assert passes is None or len(held) <= passes
+    held.clear()
+    assert first_in_each(problem, by_remainder, (0.8, 7), totals, [[]] * 7, 4, by_evidence) == [[]] * 7
+    assert not held
 
 
 class Hashed:

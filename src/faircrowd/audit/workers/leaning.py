@@ -10,7 +10,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.audit.intervals import newcombe, wilson
+from faircrowd._steps import count_steps
+from faircrowd.audit.intervals import in_front, newcombe, wilson
 from faircrowd.audit.workers.shrinkage import shrunken_gaps
 from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_tests
 from faircrowd.votes.vocabulary import Codes
@@ -58,6 +59,11 @@ class Leaning:
     label: Codes
     more: Codes
     less: Codes
+
+    def among(self, groups: Codes) -> "Leaning":
+        """Return the same with the codes that the groups, compared alone, have among all."""
+        more, less = (np.where(code >= 0, groups[code], -1).astype(np.int32) for code in (self.more, self.less))
+        return replace(self, more=more, less=less)
 
 
 def judge(counts: NDArray[np.int64], confidence: float, *, shrink: bool = True) -> Leaning:
@@ -152,7 +158,7 @@ def _certain_pairs(
         if confidence is not None:
             corrected = _corrected(confidence, n_pairs)
             (low, high), (lowest, highest) = wilson(x, n, confidence), wilson(x, n, corrected)
-            of, a, b = _pairs_in_front(rates, seen, high - rates, rates - low, lowest - rates, rates - highest)
+            of, a, b = _pairsin_front(rates, seen, high - rates, rates - low, lowest - rates, rates - highest)
             table = x[of, a], n[of, a], x[of, b], n[of, b]
             first = np.searchsorted(of, row)  # the first pair of each worker
             farthest = np.maximum.reduceat(newcombe(*table, confidence)[1], first)
@@ -172,7 +178,7 @@ def _corrected(confidence: float, n_pairs: int) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def _pairs_in_front(
+def _pairsin_front(
     rates: NDArray[np.float64],
     seen: NDArray[np.bool_],
     above_of_more: NDArray[np.float64],
@@ -188,8 +194,8 @@ def _pairs_in_front(
         for ends in range(2 if groups.size > 3 else 1):
             more = less = np.arange(groups.size)
             if groups.size > 3:  # so few are not worth a sort
-                more = _in_front(rate, (below_of_more if ends else above_of_more)[w][groups])
-                less = _in_front(-rate, (above_of_less if ends else below_of_less)[w][groups])
+                more = in_front(rate, (below_of_more if ends else above_of_more)[w][groups])
+                less = in_front(-rate, (above_of_less if ends else below_of_less)[w][groups])
             if n + more.size * less.size > found.shape[1]:
                 larger = np.empty((3, 2 * (n + more.size * less.size)), np.int64)
                 larger[:, :n] = found[:, :n]
@@ -200,24 +206,6 @@ def _pairs_in_front(
                         found[0, n], found[1, n], found[2, n] = w, groups[a], groups[b]
                         n += 1
     return found[0, :n], found[1, :n], found[2, :n]
-
-
-@numba.njit(cache=True, nogil=True)
-def _in_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the places that are behind at most one other: not lower in either number (of equals, the later is behind).
-
-    One other is not enough to be left out, as the two groups of a pair differ.
-    """
-    order = np.argsort(-second, kind="mergesort")
-    order = order[np.argsort(-first[order], kind="mergesort")]
-    kept = np.empty(order.size, np.int64)
-    n, best, runner_up = 0, -np.inf, -np.inf
-    for i in order:
-        if second[i] > runner_up:
-            kept[n] = i
-            n += 1
-            best, runner_up = max(best, second[i]), max(runner_up, min(best, second[i]))
-    return kept[:n]
 
 
 def _cells(counts: NDArray[np.int64] | NDArray[np.float64]) -> list[tuple[int, int]]:
@@ -231,10 +219,12 @@ def _tests(counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.f
     n_workers, _, n_groups, _ = counts.shape
     votes = counts.sum(axis=3)
     p_value, least, made = np.ones(n_workers), np.ones(n_workers), np.zeros(n_workers)
-    for (s, k), a in product(_cells(counts), range(1 if n_groups == 2 else 0, n_groups)):
-        hits, total = counts[:, s, a, k], votes[:, s, a]
-        test = fisher_tests(hits, total, counts[:, s, :, k].sum(axis=1) - hits, votes[:, s].sum(axis=1) - total)
-        p_value, least = np.minimum(p_value, test.p_value), np.minimum(least, test.least)
-        made += test.least < 1
+    for s, k in _cells(counts):
+        all_hits, all_votes = counts[:, s, :, k].sum(axis=1), votes[:, s].sum(axis=1)
+        for a in count_steps(range(1 if n_groups == 2 else 0, n_groups), "tests of group"):
+            hits, total = counts[:, s, a, k], votes[:, s, a]
+            test = fisher_tests(hits, total, all_hits - hits, all_votes - total)
+            p_value, least = np.minimum(p_value, test.p_value), np.minimum(least, test.least)
+            made += test.least < 1
     made = np.maximum(made, 1)
     return np.minimum(p_value * made, 1.0), least * made

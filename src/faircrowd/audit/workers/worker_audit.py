@@ -11,7 +11,14 @@ from faircrowd._checks import check_number
 from faircrowd._types import ByTask, FrameLike, TableLike
 from faircrowd.audit.workers.influence import Influence, worker_influence
 from faircrowd.audit.workers.leaning import Leaning, compare, judge
-from faircrowd.audit.workers.worker_counts import count_votes, gold_confusion, groups_in, model_confusion
+from faircrowd.audit.workers.worker_counts import (
+    compared_groups_in,
+    compared_votes,
+    count_votes,
+    gold_confusion,
+    groups_in,
+    model_confusion,
+)
 from faircrowd.errors import OptionError
 from faircrowd.fair.tasks.read_posterior import check_groups
 from faircrowd.votes import Vocabulary, VoteTable, as_votes
@@ -103,7 +110,7 @@ def audit_workers(
     shrink: bool = True,
     ties: str = "split",
 ) -> WorkerAudit:
-    """Audit every worker.
+    """Audit every worker: how their votes differ between the groups that are not left out.
 
     A worker's rates also differ between groups because the truth does, or because they were given other
     tasks in one group than in the other. So a verdict by rates alone means that votes differ, not that the worker
@@ -153,15 +160,16 @@ def audit_workers(
     _, groups = groups_in(votes)
     check_groups(groups)
     counts = count_votes(votes)
-    leaning = judge(counts[:, None], confidence, shrink=shrink)
+    compared = compared_groups_in(votes)
+    leaning = judge(counts[:, None, compared], confidence, shrink=shrink).among(compared)
     confusion: Counts | None = None
     source, given_truth = None, None
     if truth is not None:
         confusion, source = gold_confusion(votes, truth), "gold"
-        given_truth = judge(confusion.swapaxes(1, 2), confidence, shrink=shrink)
+        given_truth = judge(confusion.swapaxes(1, 2)[:, :, compared], confidence, shrink=shrink).among(compared)
     elif posterior is not None:
         confusion, source = model_confusion(votes, posterior), "model"
-        given_truth = compare(confusion.swapaxes(1, 2))
+        given_truth = compare(confusion.swapaxes(1, 2)[:, :, compared]).among(compared)
     judged = given_truth if given_truth is not None and source == "gold" else leaning
     return WorkerAudit(
         workers=votes.workers,
@@ -172,7 +180,7 @@ def audit_workers(
         confusion=confusion,
         source=source,
         given_truth=given_truth,
-        influence=worker_influence(votes, ties=ties),
+        influence=worker_influence(compared_votes(votes), ties=ties),
         verdict=_verdicts(judged, confidence, tolerance),
         basis="rates" if judged is leaning else "truth",
         confidence=confidence,

@@ -11,6 +11,7 @@ from faircrowd._types import ByTask, FrameLike
 from faircrowd.engines import Block, LocalEngine
 from faircrowd.errors import InputError
 from faircrowd.exact.sums import mass_unit
+from faircrowd.fair.tasks.population import compared_codes
 from faircrowd.fair.tasks.read_posterior import check_posterior, values_in_order
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.frames import is_frame
@@ -20,6 +21,8 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = [
     "check_labels_of",
     "check_truth",
+    "compared_groups_in",
+    "compared_votes",
     "count_votes",
     "gold_confusion",
     "groups_in",
@@ -34,6 +37,23 @@ def groups_in(votes: VoteTable) -> tuple[Codes, Vocabulary]:
     if votes.group is None or votes.groups is None:
         raise InputError("The votes have no groups; give sensitive_features when you read them.")
     return votes.group, votes.groups
+
+
+def compared_groups_in(votes: VoteTable) -> Codes:
+    """Return the codes of the groups that are not left out."""
+    n_groups = len(groups_in(votes)[1])
+    return np.flatnonzero(compared_codes(n_groups, votes.left_out) >= 0).astype(np.int32)
+
+
+def compared_votes(votes: VoteTable) -> VoteTable:
+    """Return the votes on tasks of the groups that are not left out; workers keep their codes."""
+    group, groups = groups_in(votes)
+    if not votes.left_out:
+        return votes
+    place = compared_codes(len(groups), votes.left_out)
+    keep = np.repeat(place[group] >= 0, votes.votes_per_task)
+    some = votes.select(keep).with_workers(votes.workers, votes.worker[keep])
+    return some.recoded("group", groups.take(compared_groups_in(votes)), place)
 
 
 def label_counts(group: Codes, labels: Codes, n_groups: int, n_classes: int) -> NDArray[np.int64]:

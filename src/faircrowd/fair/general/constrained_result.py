@@ -205,7 +205,10 @@ def refuse_with_constraints(confidence: float | None, promise: str, positive: ob
     }
     for name, is_given in given.items():
         if is_given:
-            raise OptionError(f"{name} goes with epsilon alone, not with constraints; leave it out.", parameter=name)
+            raise OptionError(
+                f"{name} goes with epsilon alone, not with other constraints; leave it out.",
+                parameter=(name, "epsilon"),
+            )
 
 
 def warn_of_constrained(result: ConstrainedResult) -> None:

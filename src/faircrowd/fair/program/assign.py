@@ -13,7 +13,7 @@ from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.atoms import Atoms, atom_hashes
 from faircrowd.fair.program.dual import atom_margins, label_margins
 from faircrowd.fair.tasks.population import Place, Population, Tasks
-from faircrowd.fair.tasks.tie_break import first_in_order
+from faircrowd.fair.tasks.tie_break import first_in_each
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = [
@@ -89,8 +89,11 @@ def labels_by_cuts(
 ) -> Codes:
     """Return labels; the tasks of a split atom get its labels one after another, in the order of the tasks."""
     labels, rows, place = _place_tasks(tasks, gain, prices, split)
-    for atom in np.unique(place):
-        left = rows[place == atom]
+    by_atom = np.argsort(place, kind="stable")
+    found = np.unique(place)
+    bounds = np.searchsorted(place[by_atom], [found, found + 1])
+    for atom, begin, end in zip(found, *bounds, strict=True):
+        left = rows[by_atom[begin:end]]
         for label, last in cuts[atom]:
             first = np.ones(left.size, dtype=bool) if last is None else tasks.is_first(left, last, random_state)
             labels[left[first]] = label
@@ -115,15 +118,13 @@ def label_cuts(
     if not (counts > 0).sum(axis=1).max(initial=0) > 1:
         return tuple(((int(label), None),) for label in np.argmax(counts, axis=1))
     (own,) = tasks.reduce(_count_own, gain, prices, split)
-    found = []
-    for atom, of_label in enumerate(counts):
-        kept = int(np.argmax(own[atom]))
-        order = [k for k in (kept, *(k for k in range(of_label.size) if k != kept)) if of_label[k]]
-        reached = np.cumsum(of_label[order])[:-1].tolist()
-        find = _rows_of, (gain, prices, split, atom)
-        ends = first_in_order(tasks, *find, int(of_label.sum()), reached, random_state, by_evidence)
-        found.append(tuple(zip(order, [*ends, None], strict=True)))
-    return tuple(found)
+    orders = []
+    for of_label, kept in zip(counts, np.argmax(own, axis=1).tolist(), strict=True):
+        orders.append([k for k in (kept, *(k for k in range(of_label.size) if k != kept)) if of_label[k]])
+    reached = [np.cumsum(of_label[order])[:-1].tolist() for of_label, order in zip(counts, orders, strict=True)]
+    find = _rows_and_atoms, (gain, prices, split)
+    ends = first_in_each(tasks, *find, counts.sum(axis=1), reached, random_state, by_evidence)
+    return tuple(tuple(zip(order, [*end, None], strict=True)) for order, end in zip(orders, ends, strict=True))
 
 
 def unconstrained_labels(tasks: Tasks, gain: Gain) -> Codes:
@@ -150,9 +151,10 @@ def _place_tasks(
     return best, rows[found], place[found]
 
 
-def _rows_of(tasks: Tasks, gain: Gain, prices: NDArray[np.float64], split: SplitAtoms, atom: int) -> NDArray[np.int64]:
-    _, rows, place = _place_tasks(tasks, gain, prices, split)
-    return np.asarray(rows[place == atom])
+def _rows_and_atoms(
+    tasks: Tasks, gain: Gain, prices: NDArray[np.float64], split: SplitAtoms
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return _place_tasks(tasks, gain, prices, split)[1:]
 
 
 def _count_own(

@@ -75,6 +75,8 @@ def read_rule_json(
             f"This rule is of the kind {read['kind']!r}, not {kind!r}: read it by {_READ_BY[read['kind']]}."
         )
     try:
+        if type(read.get("schema", 0)) is not int:
+            raise InputError(f"{_NOT_A_RULE}: its 'schema' is not a whole number.")
         if read.get("schema", 0) > schema:
             raise InputError(f"This rule has schema {read['schema']}, newer than {schema}; update faircrowd.")
         if lacking := sorted(set(keys) - read.keys()):

@@ -12,7 +12,7 @@ from faircrowd._checks import check_choice, few
 from faircrowd.aggregate.posterior import TIES, choose
 from faircrowd.errors import InputError
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.fair.tolerances import SUM_TO_ONE
+from faircrowd.fair.tolerances import ROUNDED_PROBABILITY, SUM_TO_ONE
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.alignment import check_index
 from faircrowd.votes.encode import encode
@@ -141,12 +141,12 @@ def label_codes(problem: Problem, labels: "ByTask") -> Codes:
 
 
 def check_posterior(values: NDArray[np.float64], tasks: Vocabulary) -> None:
-    """Raise unless each row is a probability distribution."""
+    """Raise unless each row is a probability distribution; its probabilities may have been rounded to six digits."""
     if values.shape[0] == 0 or values.shape[1] < 2:
         raise InputError(
             f"A posterior needs at least one task and two classes; got {values.shape[0]} x {values.shape[1]}."
         )
-    row = _first_bad(values)
+    row = _first_bad(values, max(SUM_TO_ONE, values.shape[1] * ROUNDED_PROBABILITY))
     if row < 0:
         return
     name, bad = few(tasks.some([row])), values[row]
@@ -166,7 +166,7 @@ def check_groups(groups: Vocabulary) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _first_bad(values: NDArray[np.float64]) -> int:
+def _first_bad(values: NDArray[np.float64], tolerance: float) -> int:
     """Return the first row that is not a probability distribution, -1 if all are."""
     for i in range(values.shape[0]):
         total = 0.0
@@ -174,7 +174,7 @@ def _first_bad(values: NDArray[np.float64]) -> int:
             if not values[i, k] >= 0.0:
                 return i
             total += values[i, k]
-        if not abs(total - 1.0) <= SUM_TO_ONE:
+        if not abs(total - 1.0) <= tolerance:
             return i
     return -1
 

@@ -1,6 +1,6 @@
 """The order of equal tasks: more evidence first, then a lower seeded hash; found by counting, without a sort of all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.tasks.population import Place, Population, Tasks
 
-__all__ = ["first_in_order"]
+__all__ = ["first_in_each", "first_in_order"]
 
 _MAX_GATHERED_TASKS = 1 << 20
 _BITS_PER_COUNT = 16
 
 Find = Callable[..., NDArray[np.int64]]
+FindEach = Callable[..., tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
 def first_in_order(
@@ -65,6 +66,55 @@ def first_in_order(
     return ends
 
 
+def first_in_each(
+    tasks: Population,
+    find_each: FindEach,
+    parameters: tuple[Any, ...],
+    totals: NDArray[np.int64],
+    counts: Sequence[list[int]],
+    random_state: int,
+    by_evidence: bool = True,
+) -> list[list[Place]]:
+    """Return the same as ``first_in_order`` for each of many sets of tasks, in as few passes over all tasks as fit.
+
+    Parameters
+    ----------
+    find_each : callable
+        Returns the rows of the tasks of all sets, and the number of the set of each; a function of a module.
+    totals : ndarray of int64
+        The number of the tasks of each set.
+    counts : sequence of lists of int
+        Those of each set.
+    """
+    found: list[list[Place]] = [[] for _ in counts]
+    asked = np.array([i for i, some in enumerate(counts) if some], dtype=np.int64)
+    for i in asked[totals[asked] > _MAX_GATHERED_TASKS].tolist():
+        one = (find_each, parameters, i)
+        found[i] = first_in_order(tasks, _rows_of_one, one, int(totals[i]), counts[i], random_state, by_evidence)
+    few = asked[totals[asked] <= _MAX_GATHERED_TASKS]
+    for part in np.split(few, _full(totals[few])) if few.size else []:
+        chosen = np.zeros(totals.size, dtype=bool)
+        chosen[part] = True
+        number, evidence, hashes = tasks.gather(_all_of_each, find_each, parameters, chosen, random_state)
+        order = np.lexsort((hashes, -evidence, number) if by_evidence else (hashes, number))
+        starts = np.searchsorted(number[order], part)
+        for i, start in zip(part.tolist(), starts.tolist(), strict=True):
+            ends = order[[start + count - 1 for count in counts[i]]]
+            found[i] = [(int(evidence[at]) if by_evidence else None, int(hashes[at])) for at in ends.tolist()]
+    return found
+
+
+def _full(totals: NDArray[np.int64]) -> list[int]:
+    """Return where to divide sets so that no part has more than the tasks to be gathered, each set having fewer."""
+    places, inside = [], 0
+    for i, total in enumerate(totals.tolist()):
+        inside += total
+        if inside > _MAX_GATHERED_TASKS:
+            places.append(i)
+            inside = total
+    return places
+
+
 def _hash_of_rank(tasks: Population, where: tuple[Any, ...], rank: int, inside: int) -> int:
     """Return the hash of the task of this rank among tasks of one evidence, by counting in ever finer bins."""
     low, high = 0, 2**64 - 1
@@ -91,6 +141,20 @@ def _all(tasks: Tasks, find: Find, parameters: tuple[Any, ...], random_state: in
     rows = find(tasks, *parameters)
     evidence = tasks.evidence[rows] if tasks.evidence.size else np.zeros(rows.size, dtype=np.int64)
     return evidence, tasks.hashes(rows, random_state)
+
+
+def _all_of_each(
+    tasks: Tasks, find_each: FindEach, parameters: tuple[Any, ...], chosen: NDArray[np.bool_], random_state: int
+) -> tuple[NDArray[Any], ...]:
+    rows, number = find_each(tasks, *parameters)
+    rows, number = rows[chosen[number]], number[chosen[number]]
+    evidence = tasks.evidence[rows] if tasks.evidence.size else np.zeros(rows.size, dtype=np.int64)
+    return number, evidence, tasks.hashes(rows, random_state)
+
+
+def _rows_of_one(tasks: Tasks, find_each: FindEach, parameters: tuple[Any, ...], chosen: int) -> NDArray[np.int64]:
+    rows, number = find_each(tasks, *parameters)
+    return np.asarray(rows[number == chosen])
 
 
 def _at_evidence(
