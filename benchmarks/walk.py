@@ -3,6 +3,7 @@
     python benchmarks/walk.py aggregate     # faircrowd aggregate on a small crowd, two classes and groups
     python benchmarks/walk.py make_fair 2   # make_fair with two classes
     python benchmarks/walk.py make_fair 5   # make_fair with five classes
+    python benchmarks/walk.py constraints   # make_fair with a list of constraints over two columns
 
 A hop is the first call of a public function from a function of another file of the package. Properties, compiled
 kernels, checks of arguments and calls inside a file are not counted. docs/architecture.md has the main line of each
@@ -95,6 +96,17 @@ def fair(n_classes: int) -> None:
     show(walk(lambda: make_fair(posterior, groups, epsilon=0.02)))
 
 
+def constraints() -> None:
+    """Run ``make_fair`` on 400 tasks under a list of constraints."""
+    from faircrowd.constraints import ChangeBudget, DemographicParity, RateRatio
+
+    random = np.random.default_rng(0)
+    posterior = random.dirichlet(np.ones(3), 400)
+    columns = np.stack([random.random(400) < posterior[:, 0], random.integers(0, 3, 400)], axis=1).astype(int)
+    asked = [DemographicParity(0.03, group="0"), RateRatio(0.8, group="1", label=2), ChangeBudget(0.2)]
+    show(walk(lambda: make_fair(posterior, columns, constraints=asked)))
+
+
 def show(hops: list[tuple[str, str]]) -> None:
     """Print the hops with their numbers, and how often each folder is entered."""
     for number, (file, name) in enumerate(hops, 1):
@@ -107,6 +119,8 @@ def show(hops: list[tuple[str, str]]) -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["aggregate"]:
         aggregate()
+    elif sys.argv[1:] == ["constraints"]:
+        constraints()
     elif sys.argv[1:2] == ["make_fair"] and len(sys.argv) == 3:
         fair(int(sys.argv[2]))
     else:

@@ -12,6 +12,7 @@ SECTIONS = {
     "aggregate": "faircrowd aggregate",
     "make_fair 2": "two classes and two groups",
     "make_fair 5": "five classes",
+    "constraints": "constraints=[...]",
 }
 
 

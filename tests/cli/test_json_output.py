@@ -16,7 +16,7 @@ from faircrowd.cli.json_output import json_only, print_json
 
 NOISY = """
 import ctypes, json, os, subprocess, sys, threading
-import faircrowd.runs.fit, faircrowd.audit.gate, faircrowd.runs.check_file, faircrowd.runs.apply_rule
+import faircrowd.runs.fit, faircrowd.audit.gate, faircrowd.runs.check_file, faircrowd.runs.new_tasks.apply_rule
 import faircrowd.runs.verify, faircrowd.runs.options, faircrowd.votes.readers as readers
 
 def shout():

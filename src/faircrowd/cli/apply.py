@@ -37,10 +37,10 @@ def apply(
 ) -> None:
     """Label new tasks with the model and the fair rule of an earlier run.
 
-    Exit code 4 means that labels were written, but their gap is further above epsilon than chance explains.
+    Exit code 4 means that labels were written, but they miss epsilon, or a constraint, by more than chance explains.
     """
     from faircrowd.report.evidence import evidence_name
-    from faircrowd.runs.apply_rule import apply_saved_rule
+    from faircrowd.runs.new_tasks.apply_rule import apply_saved_rule, notes_of
 
     read = ReadOptions(
         votes,
@@ -56,7 +56,7 @@ def apply(
     )
     console = Console(as_json)
     applied = apply_saved_rule(rule, read, out, unknown=unknown, progress=console)
-    notes = [spoken(note) for note in applied.notes()]
+    notes = [spoken(note) for note in notes_of(applied)]
     if as_json:
         print_json({**applied.to_dict(), "out": str(out), "notes": notes})
     else:

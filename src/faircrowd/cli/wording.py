@@ -58,6 +58,7 @@ OPTIONS = frozenset(
             "seeds",
             "jobs",
             "data",
+            "top",
         ),
     }
 )

@@ -11,10 +11,10 @@ from typing import Any
 from faircrowd._checks import few
 from faircrowd.errors import InputError
 from faircrowd.report import OutputFolder
-from faircrowd.runs.apply_rule import apply_again
 from faircrowd.runs.file_differences import Field
 from faircrowd.runs.fit import fit
 from faircrowd.runs.frontier_run import FRONTIER_FILES, FrontierRun
+from faircrowd.runs.new_tasks.apply_rule import apply_again
 from faircrowd.runs.options import EngineOptions, RunOptions
 from faircrowd.runs.run import Run
 from faircrowd.runs.spark_run import fill_in_spark

@@ -325,7 +325,7 @@ def test_a_rule_in_words() -> None:
         "    sex=f: favours yes by 0.3000",
         "  parity(race)",
         "    race=2: favours no by 0.2000",
-        "  both: favours no label; it holds without",
+        "  both: favours no label",
         "  changed <= 0.1",
         "    own label no: favours no by 0.0300",
         "    own label yes: favours yes by 0.0300",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from faircrowd._types import ByTask, FrameLike
 
-__all__ = ["REVIEW", "ConstrainedRule", "PriceTable", "TieSplit", "named_outcomes"]
+__all__ = ["REVIEW", "ConstrainedRule", "PriceTable", "TieSplit", "named_outcomes", "priced"]
 
 REVIEW = "review"
 """What ``predict`` returns for a task that a person should label, unless it is one of the classes."""
@@ -138,6 +138,7 @@ class ConstrainedRule:
       parity(side, label=yes) <= 0.7
         side=left: favours no by 0.1000
         side=right: favours yes by 0.1500
+      tied labels are drawn with probabilities that keep the constraints
     >>> ConstrainedRule.from_json(rule.to_json()).predict(posterior, groups).tolist()
     ['yes', 'yes', 'no', 'no', 'no']
     """
@@ -268,7 +269,7 @@ class ConstrainedRule:
         problem, columns = self._read(posterior, sensitive_features)
         outcomes = self.outcome_codes(problem, columns, unknown, step_of(posterior))
         names = (*problem.classes.to_list(), *self.outcomes[problem.n_classes :])
-        return named_outcomes(problem, self._in_order_of(problem, outcomes), names)
+        return named_outcomes(problem, self.in_order_of(problem, outcomes), names)
 
     def predict_proba(
         self, posterior: "FrameLike | ArrayLike", sensitive_features: "ByTask", *, unknown: str = "error"
@@ -291,11 +292,16 @@ class ConstrainedRule:
         own = place[choose(problem.posterior[:, place], "first")]
         return replace(problem, own=own), columns
 
-    def _in_order_of(self, problem: Problem, outcomes: Codes) -> Codes:
+    def in_order_of(self, problem: Problem, outcomes: Codes) -> Codes:
         """Return outcomes, coded as in the rule, as they are coded in a problem."""
         place = np.arange(len(self.outcomes), dtype=np.int32)
         place[self._codes_of_classes(problem)] = np.arange(problem.n_classes, dtype=np.int32)
         return place[outcomes]
+
+    def from_order_of(self, problem: Problem, outcomes: Codes) -> Codes:
+        """Return outcomes, coded as in a problem, as they are coded in the rule."""
+        further = range(len(self.classes), len(self.outcomes))
+        return np.array([*self._codes_of_classes(problem).tolist(), *further], dtype=np.int32)[outcomes]
 
     def _codes_of_classes(self, problem: Problem) -> Codes:
         codes = Vocabulary.of(list(self.classes)).code_of(problem.classes.values)
@@ -354,8 +360,9 @@ class ConstrainedRule:
         found: dict[str, None] = {}
         for table, codes in zip(self.tables, groups.T, strict=True):
             rows = np.flatnonzero(codes < 0)
-            parts = [columns[name].groups.take(columns[name].group[rows]).names for name in table.columns]
-            for values in dict.fromkeys(zip(*parts, strict=True)):
+            names = [columns[name].groups.names for name in table.columns]
+            parts = [np.take(of, columns[name].group[rows]) for of, name in zip(names, table.columns, strict=True)]
+            for values in dict.fromkeys(zip(*(part.tolist() for part in parts), strict=True)):
                 texts = [f"{name}={value}" for name, value in zip(table.columns, values, strict=True)]
                 found[", ".join(texts)] = None
         return list(found)

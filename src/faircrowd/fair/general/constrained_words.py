@@ -28,8 +28,10 @@ def rule_in_words(rule: "ConstrainedRule") -> str:
         )
     for table in rule.tables:
         said = [words for words in _by_group(table, outcomes) if words]
-        lines.append(f"  {table.constraint}" + ("" if said else ": favours no label; it holds without"))
+        lines.append(f"  {table.constraint}" + ("" if said else ": favours no label"))
         lines += [f"    {words}" for words in said]
+    if rule.ties:
+        lines.append("  tied labels are drawn with probabilities that keep the constraints")
     return "\n".join(lines)
 
 

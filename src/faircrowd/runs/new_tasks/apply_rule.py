@@ -1,31 +1,35 @@
 """The saved rule and model of a run on new tasks."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.saved import MODEL_FILES, load_model
 from faircrowd.audit.intervals import gap_limits
 from faircrowd.errors import FileError, InputError, OptionError
 from faircrowd.fair.gap import gap_of
+from faircrowd.fair.general.constrained_rule import ConstrainedRule
 from faircrowd.fair.rule import FairRule
+from faircrowd.fair.rule_forms.rule_json import CONSTRAINED, kind_of_rule
 from faircrowd.fair.tasks.from_votes import from_posterior
 from faircrowd.report import OutputFolder, label_tables
 from faircrowd.report.evidence import VERSIONS, evidence, evidence_name
 from faircrowd.report.reasons import Reasons
+from faircrowd.runs.new_tasks.apply_constraints import AppliedConstraints, apply_constraints, read_new_votes
 from faircrowd.runs.options import ReadOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import check_out
 from faircrowd.storage.untrusted import read_json
-from faircrowd.votes import VoteTable, read_votes
+from faircrowd.votes import VoteTable
 from faircrowd.votes.group_policy import left_out_lines
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Applied", "apply_again", "apply_saved_rule"]
+__all__ = ["Applied", "apply_again", "apply_saved_rule", "notes_of"]
 
 _CONFIDENCE = 0.95
 """Of the statement that new tasks are not like those that the rule was learned from."""
@@ -73,12 +77,11 @@ class Applied:
         """How many labels differ from the aggregator's own."""
         return int((self.labels != self.posterior.label_codes).sum())
 
-    def fill(self, folder: OutputFolder, name: str, proof: Mapping[str, Any]) -> None:
-        """Write the labels as CSV, one row per task, and beside it the evidence, to which their hash is added."""
+    def tables(self) -> Iterator[pa.Table]:
+        """Return the table of labels in pieces."""
         problem = from_posterior(self.posterior, self.votes)
         why = Reasons.of_rule(self.rule, problem, self.labels).columns
-        folder.write_csv(name, label_tables(self.votes, self.posterior, self.labels, why))
-        folder.write_json(evidence_name(name), {**proof, "outputs": {name: folder.hashes()[name]}})
+        return label_tables(self.votes, self.posterior, self.labels, why)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values, ready for JSON."""
@@ -121,23 +124,34 @@ class Applied:
         return lines
 
     def notes(self) -> list[str]:
-        """Return what a reader should know; parameters have their Python names."""
-        notes, new, strange = self.votes.notes(), self.unknown_workers, self.tasks_of_unknown_groups
-        if new:
-            notes.append(
-                f"{new:,} of {self.votes.n_workers:,} workers are new to the model; they count as the crowd's average"
-            )
-        if strange:
-            notes.append(f"{strange:,} tasks of unknown groups got the aggregator's own label (unknown='own')")
-        notes += left_out_lines(self.left_out, self.group_tasks)
+        """Return what a reader should know of these labels alone."""
+        notes = left_out_lines(self.left_out, self.group_tasks)
         if self.gap is None:
             notes.append("the gap of these tasks is not known: fewer than two groups are left to compare")
         return notes
 
 
+def notes_of(applied: Applied | AppliedConstraints) -> list[str]:
+    """Return what a reader should know; parameters have their Python names."""
+    notes, new, strange = applied.votes.notes(), applied.unknown_workers, applied.tasks_of_unknown_groups
+    if new:
+        notes.append(
+            f"{new:,} of {applied.votes.n_workers:,} workers are new to the model; they count as the crowd's average"
+        )
+    if strange:
+        notes.append(f"{strange:,} tasks of unknown groups got the aggregator's own label (unknown='own')")
+    return [*notes, *applied.notes()]
+
+
+def _fill(applied: Applied | AppliedConstraints, folder: OutputFolder, name: str, proof: Mapping[str, Any]) -> None:
+    """Write the labels as CSV, one row per task, and beside it the evidence, to which their hash is added."""
+    folder.write_csv(name, applied.tables())
+    folder.write_json(evidence_name(name), {**proof, "outputs": {name: folder.hashes()[name]}})
+
+
 def apply_saved_rule(
     rule: Path, read: ReadOptions, out: Path, *, unknown: str = "error", progress: Progress = QUIET
-) -> Applied:
+) -> Applied | AppliedConstraints:
     """Label new tasks with the model and the rule of an earlier run; write the labels and, beside them, evidence.
 
     Parameters
@@ -156,11 +170,11 @@ def apply_saved_rule(
     if out.is_dir():
         raise OptionError(f"{out} is a folder; name a file for the labels.")
     check_out(out.parent, [out.name, evidence_name(out.name)], _inputs(rule, read).values())
-    learned = FairRule.from_json(_text(rule))
-    read = replace(read, group=read.group or tuple(_columns_of(rule.parent)))
+    learned = _rule_of(rule)
+    read = replace(read, group=read.group or tuple(_columns_of(rule.parent, learned)))
     applied = _applied(learned, rule.parent, read, unknown, progress)
     with progress.waiting(f"writing {out}"), OutputFolder(out.parent) as folder:
-        applied.fill(folder, out.name, _evidence(rule, read, unknown, {}))
+        _fill(applied, folder, out.name, _evidence(rule, read, unknown, {}))
     return applied
 
 
@@ -178,10 +192,10 @@ def apply_again(said: Mapping[str, Any], places: Mapping[str, Path], folder: Out
     read = ReadOptions(given["votes"], given.get("tasks"), tuple(options["group"]), **options["reading"])
     here = replace(read, votes=places["votes"], tasks=places.get("tasks"))
     rule = places["rule"]
-    applied = _applied(FairRule.from_json(_text(rule)), rule.parent, here, options["unknown"])
+    applied = _applied(_rule_of(rule), rule.parent, here, options["unknown"])
     proof = _evidence(given["rule"], read, options["unknown"], places)
     (name,) = said["outputs"]
-    applied.fill(folder, name, {**proof, **{part: said[part] for part in VERSIONS}})
+    _fill(applied, folder, name, {**proof, **{part: said[part] for part in VERSIONS}})
 
 
 def _inputs(rule: Path, read: ReadOptions) -> dict[str, Path | None]:
@@ -207,14 +221,22 @@ def _evidence(rule: Path, read: ReadOptions, unknown: str, places: Mapping[str, 
     return proof
 
 
-def _applied(learned: FairRule, folder: Path, read: ReadOptions, unknown: str, progress: Progress = QUIET) -> Applied:
+def _rule_of(path: Path) -> FairRule | ConstrainedRule:
+    """Read a rule of either kind."""
+    text = _text(path)
+    return ConstrainedRule.from_json(text) if kind_of_rule(text) == CONSTRAINED else FairRule.from_json(text)
+
+
+def _applied(
+    learned: FairRule | ConstrainedRule, folder: Path, read: ReadOptions, unknown: str, progress: Progress = QUIET
+) -> Applied | AppliedConstraints:
     """Label new tasks by a rule and the model in a folder."""
-    assert read.votes is not None  # noqa: S101 - checked by apply_saved_rule
     model = load_model(folder)
+    if isinstance(learned, ConstrainedRule):
+        with progress.waiting(f"reading {read.votes}"):
+            return apply_constraints(learned, model, read, unknown, _CONFIDENCE)
     with progress.waiting(f"reading {read.votes}"):
-        table = read_votes(read.votes, sensitive_features=list(read.group), tasks=read.tasks, **read.columns)
-    if table.n_votes == 0:
-        raise InputError(f"{read.votes} has no vote to use. Is it the right file?")
+        table = read_new_votes(read, read.group)
     posterior = model.posterior_of(table).in_memory()
     problem = from_posterior(posterior, table)
     labels = learned.label_codes(problem, unknown)
@@ -253,12 +275,14 @@ def _text(path: Path) -> str:
         raise FileError(f"{path} is not a rule of faircrowd: it is not text.") from None
 
 
-def _columns_of(folder: Path) -> list[str]:
-    """Return the group columns that the earlier run was given."""
+def _columns_of(folder: Path, rule: FairRule | ConstrainedRule) -> list[str]:
+    """Return the group columns that the earlier run was given; a list of constraints may need none."""
     try:
         columns = read_json(folder / "summary.json", "summary")["options"]["group"]
     except (InputError, KeyError, TypeError):
         columns = None
+    if isinstance(rule, ConstrainedRule):
+        return columns if isinstance(columns, list) else []
     if not isinstance(columns, list) or not columns:
         raise OptionError("The rule goes by group; give group=...")
     return columns

@@ -1,0 +1,282 @@
+"""The rule of a list of constraints on new tasks: labels, reasons, and how they stand to each constraint."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from faircrowd._checks import few, suggestion
+from faircrowd.aggregate.base import Aggregator
+from faircrowd.aggregate.posterior import Posterior
+from faircrowd.errors import InputError, MissingColumnError, OptionError
+from faircrowd.fair.constraints.budgets import ReviewBudget
+from faircrowd.fair.constraints.constraint_kind import Constraint
+from faircrowd.fair.constraints.grammar import parse_constraint
+from faircrowd.fair.general.beyond_chance import LevelOnTasks, level_on_tasks
+from faircrowd.fair.general.constrained_rule import ConstrainedRule, PriceTable, priced
+from faircrowd.fair.general.constrained_solve import pose
+from faircrowd.fair.objective import Gain
+from faircrowd.fair.tasks.from_votes import from_posterior
+from faircrowd.fair.tasks.group_columns import GroupColumns, read_group_columns
+from faircrowd.fair.tasks.problem import Problem
+from faircrowd.report import label_tables
+from faircrowd.runs.options import ReadOptions
+from faircrowd.votes import Vocabulary, VoteTable, read_votes
+from faircrowd.votes.facts import table_columns
+from faircrowd.votes.vocabulary import Codes
+
+__all__ = ["AppliedConstraints", "apply_constraints", "read_new_votes"]
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedConstraints:
+    """Labels of new tasks by the rule of a list of constraints.
+
+    Attributes
+    ----------
+    rule : ConstrainedRule
+    votes : VoteTable
+    posterior : Posterior
+        Of the new tasks, by the saved model.
+    outcomes : ndarray of int32
+        The label of each task, coded as in the posterior; the number after the last label stands for a review.
+    problem : Problem
+    columns : mapping
+        The sensitive columns.
+    levels : tuple of LevelOnTasks
+        How the labels stand to each constraint that can be measured on these tasks.
+    tasks_of_unknown_groups, unknown_workers : int
+        Those that the rule or the model has not seen.
+    """
+
+    rule: ConstrainedRule
+    votes: VoteTable
+    posterior: Posterior
+    outcomes: Codes
+    problem: Problem
+    columns: GroupColumns
+    levels: tuple[LevelOnTasks, ...]
+    tasks_of_unknown_groups: int
+    unknown_workers: int
+
+    @property
+    def reviewed(self) -> NDArray[np.bool_]:
+        """Which tasks are sent to a person."""
+        return np.asarray(self.outcomes == self.problem.n_classes)
+
+    @property
+    def labels(self) -> Codes:
+        """The label of each task; a task that is sent to a person keeps its own."""
+        return np.where(self.reviewed, self.problem.own, self.outcomes).astype(np.int32)
+
+    @property
+    def changed(self) -> int:
+        """How many labels differ from the aggregator's own."""
+        return int((self.labels != self.problem.own).sum())
+
+    def tables(self) -> Any:
+        """Return the table of labels in pieces."""
+        return label_tables(self.votes, self.posterior, self.labels, self._columns())
+
+    def _columns(self) -> Callable[[slice], dict[str, Any]]:
+        why, reviewed = reasons_of(self.rule, self.problem, self.columns, self.outcomes), self.reviewed
+
+        def columns(rows: slice) -> dict[str, Any]:
+            found: dict[str, Any] = {"why": pa.array(why[rows].tolist(), type=pa.string())}
+            return {"review": pa.array(reviewed[rows]), **found} if self.rule.has_review else found
+
+        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as plain values, ready for JSON."""
+        return {
+            "tasks": self.votes.n_tasks,
+            "changed": self.changed,
+            "reviewed": int(self.reviewed.sum()),
+            "constraints": [level._asdict() for level in self.levels],
+            "tasks_of_unknown_groups": self.tasks_of_unknown_groups,
+            "unknown_workers": self.unknown_workers,
+            "missed": self.missed,
+        }
+
+    @property
+    def missed(self) -> str:
+        """In what the labels miss a constraint by more than chance explains, as a sentence; empty if not."""
+        beyond = [level for level in self.levels if level.excess_at_least > 0]
+        if not beyond:
+            return ""
+        told = "; ".join(
+            f"{level.text} is at {level.level:.3f}, beyond its limit by at least {level.excess_at_least:.3f} with 95% "
+            "confidence"
+            for level in beyond
+        )
+        return (
+            f"the labels miss what the rule was learned to keep: {told}, more than chance explains. These tasks are "
+            "not like those that the rule was learned from; learn it again from votes that include such tasks."
+        )
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the numbers as pairs of a heading and a text."""
+        reviewed = int(self.reviewed.sum())
+        said = f"{self.votes.n_tasks:,} tasks, {self.changed:,} differ from the aggregator's own label"
+        if self.rule.has_review:
+            said += f", {reviewed:,} are sent to a person"
+        lines = [("rule", " | ".join(map(str.strip, str(self.rule).splitlines()))), ("labels", said)]
+        found = [(f"{level.text}: {level.level:.3f} on these tasks", level.level_before) for level in self.levels]
+        return [*lines, *(("level", f"{now} ({before:.3f} before)") for now, before in found)]
+
+    def notes(self) -> list[str]:
+        """Return what a reader should know of these labels alone."""
+        measured = {level.text for level in self.levels}
+        absent = [text for text in self.rule.constraints if text not in measured]
+        notes = ["levels of new tasks vary by chance, and tied tasks are drawn"] if self.levels else []
+        return [*notes, *([f"{few(absent)} cannot be measured on these tasks"] if absent else [])]
+
+
+def apply_constraints(
+    rule: ConstrainedRule, model: Aggregator, read: ReadOptions, unknown: str, confidence: float
+) -> AppliedConstraints:
+    """Label new tasks by a rule and a fitted model."""
+    names = list(read.group) or next((list(table.columns) for table in rule.tables if table.columns), [])
+    table = read_new_votes(read, names)
+    if not names:
+        table = table.with_groups(Vocabulary.of(["all tasks"]), np.zeros(table.n_tasks, dtype=np.int32))
+    columns = _read_columns(rule, table, read)
+    posterior = model.posterior_of(table).in_memory()
+    problem: Problem = from_posterior(posterior, table)
+    coded = rule.outcome_codes(problem, columns, unknown)
+    outcomes = rule.in_order_of(problem, coded)
+    return AppliedConstraints(
+        rule,
+        table,
+        posterior,
+        outcomes,
+        problem,
+        columns,
+        _levels(rule, problem, columns, outcomes, read.min_group, confidence),
+        int(np.count_nonzero((rule.coded(problem, columns)[2] < 0).any(axis=1))),
+        int(np.count_nonzero(model.votes_.workers.code_of(table.workers.values) < 0)),
+    )
+
+
+def read_new_votes(read: ReadOptions, group: Sequence[str]) -> VoteTable:
+    """Read the votes on new tasks, with their groups if there are columns of them; raise if there are no votes."""
+    assert read.votes is not None  # noqa: S101 - checked where options are
+    table = read_votes(read.votes, sensitive_features=list(group) or None, tasks=read.tasks, **read.columns)
+    if table.n_votes == 0:
+        raise InputError(f"{read.votes} has no vote to use. Is it the right file?")
+    return table
+
+
+def _read_columns(rule: ConstrainedRule, votes: VoteTable, read: ReadOptions) -> GroupColumns:
+    """Read the columns that a rule goes by, from the tasks or the votes."""
+    if not rule.columns:
+        return {}
+    places = [place for place in (read.tasks, read.votes) if place is not None]
+    known = {name for place in places for name in table_columns(place, read.delimiter)}
+    if lacking := [name for name in rule.columns if name not in known]:
+        raise MissingColumnError(
+            f"The rule goes by the columns {few(rule.columns)}; {few(lacking)} is not in "
+            f"{' or '.join(map(str, places))}.{suggestion(lacking[0], known)}",
+            parameter="tasks",
+        )
+    return read_group_columns(
+        votes.tasks,
+        list(rule.columns),
+        votes=None if read.votes is None else (read.votes, read.task),
+        table=read.tasks,
+        delimiter=read.delimiter,
+        on_missing_group=read.on_missing_group,
+    )
+
+
+def _levels(
+    rule: ConstrainedRule,
+    problem: Problem,
+    columns: GroupColumns,
+    outcomes: Codes,
+    min_group: int,
+    confidence: float,
+) -> tuple[LevelOnTasks, ...]:
+    """Measure the labels by each constraint; one that has not two groups to compare here is left out."""
+    gain = Gain("accuracy", rule.gain_matrix, rule.gain_offset)
+    found = []
+    for text in rule.constraints:
+        try:
+            asked: list[Constraint] = [parse_constraint(text)]
+            if rule.has_review and not asked[0].adds_review:
+                asked.append(ReviewBudget(1.0))
+            posed = pose(problem, asked, columns, gain, min_group)
+        except OptionError:  # a constraint of the user's own, or one group only
+            continue
+        found.append(level_on_tasks(posed, 0, outcomes, confidence))
+    return tuple(found)
+
+
+def reasons_of(rule: ConstrainedRule, problem: Problem, columns: GroupColumns, outcomes: Codes) -> NDArray[np.object_]:
+    """Return the reason for each label of new tasks: the constraints whose prices moved it."""
+    posterior, own, groups = rule.coded(problem, columns)
+    chosen = rule.from_order_of(problem, outcomes)
+    names = [*Vocabulary.of(list(rule.classes)).names, *map(str, rule.outcomes[len(rule.classes) :])]
+    why = np.full(chosen.size, "kept: the label with the highest score", dtype=object)
+    strange = np.asarray(np.any(groups < 0, axis=1))
+    why[strange] = "kept: the rule does not know its group"
+    chances = rule.probabilities(posterior, np.where(strange[:, None], 0, groups).astype(np.int32), own)
+    chance = np.where(strange, 1.0, chances[np.arange(chosen.size), chosen])
+    for i in np.flatnonzero((chosen == own) & (chance < 1)).tolist():
+        why[i] = f"kept {_drawn(chance[i])}"
+    moved = np.flatnonzero((chosen != own) & ~strange)
+    effects = np.stack(
+        [
+            _effect(table, posterior, codes, own, chosen, moved)
+            for table, codes in zip(rule.tables, groups.T, strict=True)
+        ],
+        axis=1,
+    )
+    gains = posterior[moved] @ rule.gain_matrix + rule.gain_offset
+    group_names = [table.group_names() for table in rule.tables]
+    for n, i in enumerate(moved.tolist()):
+        before, after = names[own[i]], names[chosen[i]]
+        drawn = f" {_drawn(chance[i])}" if chance[i] < 1 else ""
+        said = [
+            _raises(rule.tables[t], group_names[t][groups[i, t]], after, float(effects[n, t]))
+            for t in np.argsort(-effects[n], kind="stable").tolist()
+            if effects[n, t] > _NO_EFFECT
+        ]
+        if chosen[i] == len(rule.classes):
+            why[i] = f"sent to a person{drawn}: {before} has a posterior of {posterior[i, own[i]]:.3g}"
+        elif said or drawn:
+            why[i] = f"changed from {before} to {after}{drawn}{': ' if said else ''}{' and '.join(said)}"
+        elif gains[n, chosen[i]] > gains[n, own[i]] + _NO_EFFECT:
+            why[i] = f"changed from {before} to {after}, which gains more under the objective"
+        else:
+            why[i] = f"changed from {before} to {after}: they are tied, and the constraints go by ties"
+    return why
+
+
+def _drawn(chance: float) -> str:
+    return f"by a draw with probability {chance:.4g}"
+
+
+def _effect(
+    table: PriceTable,
+    posterior: NDArray[np.float64],
+    codes: Codes,
+    own: Codes,
+    chosen: Codes,
+    rows: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return by how much a constraint raises the outcome of some tasks over their own label."""
+    prices, each = priced(table, posterior[rows], codes[rows]), np.arange(rows.size)
+    return np.asarray(prices[each, own[rows]] - prices[each, chosen[rows]])
+
+
+_NO_EFFECT = 1e-9
+
+
+def _raises(table: PriceTable, group: str, label: str, effect: float) -> str:
+    where = "" if table.by_own_label or not table.columns else f" for {group}"
+    return f"{table.constraint} raises {label} by {effect:.3g}{where}"
