@@ -65,15 +65,15 @@ def reasons_of(
     for n, i in enumerate(moved.tolist()):
         before, after = names[own[i]], names[chosen[i]]
         how = "" if chance[i] >= 1 else f" {_drawn(chance[i])}" if is_drawn and chance[i] > 0 else _ROUNDED
-        said = [
-            _raises(rule.tables[t], group_names[t][groups[i, t]], after, float(effects[n, t]))
-            for t in np.argsort(-effects[n], kind="stable").tolist()
-            if effects[n, t] > _NO_EFFECT
-        ]
+        order = np.argsort(-effects[n], kind="stable").tolist()
+        words = [_moves(rule.tables[t], group_names[t][groups[i, t]], after, float(effects[n, t])) for t in order]
+        said = [" and ".join(words[r] for r, t in enumerate(order) if effects[n, t] > _NO_EFFECT)]
+        said += [", ".join(words[r] for r, t in enumerate(order) if effects[n, t] < -_NO_EFFECT)] if said[0] else []
+        told = ", although ".join(filter(None, said))
         if chosen[i] == len(rule.classes):
             why[i] = f"sent to a person{how}: {before} has a posterior of {posterior[i, own[i]]:.3g}"
-        elif said or how:
-            why[i] = f"changed from {before} to {after}{how}{': ' if said else ''}{' and '.join(said)}"
+        elif told or how:
+            why[i] = f"changed from {before} to {after}{how}{': ' if told else ''}{told}"
         elif gains[n, chosen[i]] > gains[n, own[i]] + _NO_EFFECT:
             why[i] = f"changed from {before} to {after}, which gains more under the objective"
         else:
@@ -102,6 +102,6 @@ _NO_EFFECT = 1e-9
 _ROUNDED = ", tied and rounded"
 
 
-def _raises(table: PriceTable, group: str, label: str, effect: float) -> str:
+def _moves(table: PriceTable, group: str, label: str, effect: float) -> str:
     where = "" if table.by_own_label or not table.columns else f" for {group}"
-    return f"{table.constraint} raises {label} by {effect:.3g}{where}"
+    return f"{table.constraint} {'raises' if effect > 0 else 'lowers'} {label} by {abs(effect):.3g}{where}"

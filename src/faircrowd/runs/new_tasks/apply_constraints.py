@@ -134,6 +134,7 @@ def apply_constraints(
     rule: ConstrainedRule, model: Aggregator, read: ReadOptions, unknown: str, confidence: float
 ) -> AppliedConstraints:
     """Label new tasks by a rule and a fitted model."""
+    _check_columns(rule, read)
     names = list(read.group) or next((list(table.columns) for table in rule.tables if table.columns), [])
     table = read_new_votes(read, names)
     if not names:
@@ -165,18 +166,22 @@ def read_new_votes(read: ReadOptions, group: Sequence[str]) -> VoteTable:
     return table
 
 
-def _read_columns(rule: ConstrainedRule, votes: VoteTable, read: ReadOptions) -> GroupColumns:
-    """Read the columns that a rule goes by, from the tasks or the votes."""
-    if not rule.columns:
-        return {}
+def _check_columns(rule: ConstrainedRule, read: ReadOptions) -> None:
+    """Raise unless the tasks or the votes have the columns that a rule goes by."""
     places = [place for place in (read.tasks, read.votes) if place is not None]
-    known = {name for place in places for name in table_columns(place, read.delimiter)}
+    known = {name for place in places for name in table_columns(place, read.delimiter)} if rule.columns else set()
     if lacking := [name for name in rule.columns if name not in known]:
         raise MissingColumnError(
             f"The rule goes by the columns {few(rule.columns)}; {few(lacking)} is not in "
             f"{' or '.join(map(str, places))}.{suggestion(lacking[0], known)}",
             parameter="tasks",
         )
+
+
+def _read_columns(rule: ConstrainedRule, votes: VoteTable, read: ReadOptions) -> GroupColumns:
+    """Read the columns that a rule goes by, from the tasks or the votes."""
+    if not rule.columns:
+        return {}
     return read_group_columns(
         votes.tasks,
         list(rule.columns),
