@@ -10,7 +10,7 @@ import pytest
 PROJECT = Path(__file__).parent.parent
 SOURCE = PROJECT / "src" / "faircrowd"
 MODULES = sorted(SOURCE.rglob("*.py"))
-MOST_MODULES = 16
+MOST_MODULES = 17
 MOST_ANY = 0.06
 TWINS = {"solve.py", "relaxed.py"}
 """The steps that both solvers of fair/ have, each under its own folder."""

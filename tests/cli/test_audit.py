@@ -18,6 +18,7 @@ from faircrowd.audit import (
     conditional_gaps,
     demographic_parity_difference,
     gap_interval,
+    impact_table,
     krippendorff_alpha,
     majority_gap_bound,
     majority_ties,
@@ -315,3 +316,43 @@ def test_by_group_is_in_the_name_of_the_method(crowd: Path, tmp_path: Path, fair
     code, out, _ = faircrowd("audit", *given, "--out", tmp_path / "run")
     assert code == 0
     assert lines_of(out)["method"].startswith("dawid-skene by group, ")
+
+
+def test_impact_ratios(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    """The table of Local Law 144: as in Python, printed, as CSV and as JSON, repeated and verified."""
+    folder, out = crowd / "two", tmp_path / "run"
+    tasks = pd.read_csv(folder / "tasks.csv")
+    tasks.loc[3:6, "stratum"] = None
+    tasks.to_csv(tmp_path / "people.csv", index=False)
+    given = (folder / "votes.csv", "--tasks", tmp_path / "people.csv", "--group", "group", "--group", "stratum")
+    more = ("--on-missing-group", "drop", "--table", "ll144", "--selected", 1, "--replicates", 0)
+    code, said, err = faircrowd("audit", *given, *more, "--no-report", "--out", out)
+    assert (code, err) == (0, "")
+    labels = fc.MajorityVote().fit(fc.read_votes(folder / "votes.csv")).labels_
+    people = tasks.set_index("task")[["group", "stratum"]]
+    expected = impact_table(labels, sensitive_features=people, selected=1)
+    written = read_csv(out / "impact_ratios.csv")
+    np.testing.assert_equal(written.to_dict("list"), expected.table().to_pandas().to_dict("list"))
+    assert re.search(r"group \* stratum: a & easy +\d+ +\d+ +[\d.]+% +[\d.]+", said)
+    assert "stratum: 4 of 150 not known, and in none of the rates" in said
+    code, as_json, _ = faircrowd("audit", *given, *more, "--no-report", "--out", out, "--json")
+    assert json.loads(as_json)["impact"]["unknown"] == {"group": 0, "stratum": 4, "group * stratum": 4}
+    assert faircrowd("verify", out)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--table", "ll144"), "--table ll144 needs --selected LABEL, the label that counts as selected"),
+        (("--table", "ll145", "--selected", "1"), "--table ll145 is not known"),
+        (("--selected", "1"), "--selected and --leave-out-small go with --table ll144"),
+        (("--table", "ll144", "--selected", "7"), "'7' is not one of the labels, 0, 1"),
+    ],
+)
+def test_impact_ratios_that_cannot_be_made(
+    given: tuple[str, ...], message: str, crowd: Path, tmp_path: Path, faircrowd: Run
+) -> None:
+    code, out, err = faircrowd("audit", *files(crowd / "two"), *given, "--out", tmp_path / "run")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (tmp_path / "run").exists()

@@ -5,11 +5,14 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from faircrowd import simulate_crowd
+from faircrowd.audit import measure_constraints
 from faircrowd.audit.gate import check_labels
+from faircrowd.constraints import parse_constraint
 
 Run = Callable[..., tuple[int, str, str]]
 Spawn = Callable[..., subprocess.CompletedProcess[str]]
@@ -285,7 +288,145 @@ def test_epsilon_is_asked_for(tmp_path: Path, faircrowd: Run) -> None:
     labels, tasks = write(tmp_path, 0.5, 0.5)
     code, _, err = faircrowd("check", labels, "--tasks", tasks, "--group", "group")
     assert code == 2
-    assert "Missing option '--epsilon'" in err
+    assert "Give --epsilon VALUE, the largest gap allowed, or --require TEXT" in err
+
+
+def write_people(folder: Path) -> tuple[Path, Path]:
+    """Labels of 1,200 people with two sensitive columns, a region and a truth."""
+    rng = np.random.default_rng(5)
+    n = 1200
+    people = pd.DataFrame(
+        {"task": range(n), "sex": ["f", "m"] * (n // 2), "race": rng.choice(["a", "b", "c"], n), "region": "all"}
+    )
+    people["truth"] = rng.choice(["hire", "no"], n, p=[0.4, 0.6])
+    flipped = people["truth"].map({"hire": "no", "no": "hire"})
+    label = people["truth"].where(rng.random(n) < 0.9, flipped)
+    made = pd.DataFrame({"task": range(n), "label": label, "label_before": label.where(rng.random(n) < 0.97, "no")})
+    labels, tasks = folder / "labels.csv", folder / "tasks.csv"
+    made.to_csv(labels, index=False)
+    people.to_csv(tasks, index=False)
+    return labels, tasks
+
+
+@pytest.mark.parametrize(
+    ("require", "code"),
+    [
+        (["parity(sex) <= 0.15", "ratio(race, label=hire) >= 0.6", "accuracy(race) <= 0.2", "changed <= 0.1"], 0),
+        (["parity(sex) <= 0.15", "rate(label=hire) <= 0.3"], 1),
+        (["parity(sex) <= 0.15", "ratio(race, label=hire) >= 0.99"], 3),
+        (["rate(label=hire) <= 0.3", "ratio(race, label=hire) >= 0.99"], 1),
+        (["0.2 <= rate(sex * race, label=hire) <= 0.6"], 0),
+        (["parity(sex, within=region) <= 0.15", "opportunity(sex, label=hire) <= 0.2", "odds(sex) <= 0.2"], 0),
+    ],
+)
+def test_requirements(require: list[str], code: int, tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write_people(tmp_path)
+    asked = [word for text in require for word in ("--require", text)]
+    found, out, err = faircrowd("check", labels, "--tasks", tasks, "--truth", "truth", *asked)
+    assert (found, err) == (code, "")
+    assert f"require {len(require)}" in out
+    found, out, err = faircrowd("check", labels, "--tasks", tasks, "--truth", "truth", *asked, "--json")
+    assert (found, err) == (code, "")
+    said = json.loads(out)
+    assert [one["text"] for one in said["constraints"]] == [str(parse_constraint(text)) for text in require]
+    frame = pd.read_csv(tasks, index_col="task")
+    made = pd.read_csv(labels, index_col="task")
+    expected = measure_constraints(
+        made["label"],
+        require,
+        sensitive_features=frame[["sex", "race", "region"]],
+        truth=frame["truth"],
+        labels_before=made["label_before"],
+    )
+    assert [one["level"] for one in said["constraints"]] == pytest.approx([one.level for one in expected])
+    assert all(one["low"] <= one["level"] <= one["high"] for one in said["constraints"])
+    assert said["options"]["require"] == require
+
+
+def test_requirements_of_these_tasks(tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write_people(tmp_path)
+    level = measure_constraints(
+        pd.read_csv(labels, index_col="task")["label"],
+        ["ratio(race, label=hire) >= 0.5"],
+        sensitive_features=pd.read_csv(tasks, index_col="task")[["race"]],
+    )[0].level
+    for limit, code in ((level - 1e-6, 0), (level + 0.001, 0), (min(level + 0.02, 1), 1)):
+        text = f"ratio(race, label=hire) >= {limit}"
+        found, out, _ = faircrowd("check", labels, "--tasks", tasks, "--require", text, "--these-tasks")
+        assert found == code, text
+        assert "for all tasks like these" not in out
+    assert "is not kept by these tasks" in out
+
+
+def test_epsilon_beside_requirements_is_parity_of_the_groups(tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write_people(tmp_path)
+    given = ("check", labels, "--tasks", tasks, "--group", "sex", "--epsilon", "0.15")
+    code, out, _ = faircrowd(*given, "--require", "rate(label=hire) <= 0.6", "--json")
+    said = json.loads(out)
+    assert [one["text"] for one in said["constraints"]] == ["parity(sex) <= 0.15", "rate(label=hire) <= 0.6"]
+    _, out, _ = faircrowd(*given, "--json")
+    alone = json.loads(out)
+    assert said["constraints"][0]["high"] == pytest.approx(alone["high"])
+    assert code == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((), "Give --epsilon VALUE, the largest gap allowed, or --require TEXT"),
+        (("--require", "odds(race) <= .1"), "odds(race) <= 0.1 is about the truth; give --truth COLUMN"),
+        (("--require", "parity <= .1"), "parity <= 0.1 names no column, and --group COLUMN is not given"),
+        (("--require", "parity(rac) <= .1"), "Did you mean 'race'?"),
+        (
+            ("--require", "parity(race, label=hired) <= .1"),
+            "parity(race, label=hired) <= 0.1: 'hired' is not one of the",
+        ),
+        (("--require", "parety(race, label=hire) <= .1"), "at character 1: expected one of parity"),
+        (("--require", "reviewed <= .1"), "which labels alone do not tell"),
+        (("--require", "parity(race) >= .1"), "write parity(race) <= 0.1"),
+        (("--require", "parity(region) <= .1"), "no two groups to compare"),
+        (("--require", "parity(sex, within=task) <= .1"), "1,200 of 1,200 groups are left out"),
+        (("--require", "parity(sex) <= .1", "--small-groups", "merge"), "--small-groups goes with --epsilon alone"),
+        (("--require", "odds(sex) <= .1", "--truth", "trut"), "No column 'trut'"),
+    ],
+)
+def test_requirements_that_cannot_be_judged(
+    given: tuple[str, ...], message: str, tmp_path: Path, faircrowd: Run
+) -> None:
+    labels, tasks = write_people(tmp_path)
+    code, out, err = faircrowd("check", labels, "--tasks", tasks, *given)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_budget_of_changes_needs_the_labels_before(tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write(tmp_path, 0.5, 0.5)
+    code, _, err = faircrowd("check", labels, "--tasks", tasks, "--require", "changed <= 0.1")
+    assert code == 2
+    assert "has no column 'label_before'" in err
+
+
+def test_columns_may_be_in_labels_and_tasks(tmp_path: Path, faircrowd: Run) -> None:
+    labels, tasks = write_people(tmp_path)
+    frame, made = pd.read_csv(tasks), pd.read_csv(labels)
+    whole = (
+        "--require",
+        "parity(sex * race) <= 0.3",
+        "--require",
+        "accuracy(sex) <= 0.2",
+        "--truth",
+        "truth",
+        "--json",
+    )
+    _, expected, _ = faircrowd("check", labels, "--tasks", tasks, *whole)
+    made.merge(frame[["task", "race", "truth"]]).sample(frac=1, random_state=1).to_csv(labels, index=False)
+    frame.drop(columns=["race", "truth"]).to_csv(tasks, index=False)
+    _, split, _ = faircrowd("check", labels, "--tasks", tasks, *whole)
+    assert json.loads(split)["constraints"] == json.loads(expected)["constraints"]
+    made.merge(frame).to_csv(labels, index=False)
+    _, together, _ = faircrowd("check", labels, *whole)
+    assert json.loads(together)["constraints"] == json.loads(expected)["constraints"]
 
 
 @pytest.mark.parametrize("more", [["--decision", "randomized"], ["--strict"]])

@@ -112,10 +112,15 @@ def of_one_kind_each(fields: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return list(dict.fromkeys([*first.values(), *sampled(fields, 3)]))
 
 
+@pytest.fixture(scope="module")
+def kept() -> dict[str, dict[str, bytes]]:
+    """The files of runs that were done again, by their evidence."""
+    return {}
+
+
 @pytest.fixture
-def once(monkeypatch: pytest.MonkeyPatch) -> None:
+def once(monkeypatch: pytest.MonkeyPatch, kept: dict[str, dict[str, bytes]]) -> None:
     """Do a run that has been done again from the same evidence no third time: its files are copied."""
-    kept: dict[str, dict[str, bytes]] = {}
 
     def quick(command: RecordedCommand) -> RecordedCommand:
         def again(run: RecordedRun, folder: Any) -> None:

@@ -196,6 +196,14 @@ class ConfusionAggregator(Aggregator):
         index["label"] = votes.classes.take(label)
         return votes.style.series(index, "prior", self._shown.priors.ravel())
 
+    @property
+    def average_errors(self) -> NDArray[np.float64] | None:
+        """The confusion matrix that a worker who is not known has, shape (n_groups or 1, n_classes, n_classes).
+
+        None where the posterior is not that of confusion matrices.
+        """
+        return None if self._model is None else self._average
+
     def residual_sums(self) -> ResidualSums | None:
         """Return how the votes of the tasks go together given the true class; two passes over the votes.
 

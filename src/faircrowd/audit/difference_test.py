@@ -26,6 +26,7 @@ C. P. Farrington and G. Manning, Statistics in Medicine 9 (1990), 1447-1454; I. 
 """
 
 import math
+from collections.abc import Iterable
 from itertools import product
 
 import numba
@@ -34,7 +35,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-__all__ = ["ordered_differences", "p_value_below", "upper_limit"]
+__all__ = ["Pair", "extreme_pairs", "falling", "ordered_differences", "p_value_below", "upper_limit"]
+
+Pair = tuple[int, int, int, int]
+"""How many of how many tasks in one group, and in another."""
 
 _MOST_EXACT = 5_000
 _SAME_STATISTIC = 1e-9  # statistics that are nearer to each other are of equally extreme samples
@@ -103,7 +107,7 @@ def upper_limit(x: int, m: int, y: int, n: int, error: float) -> float:
     return float(found)
 
 
-def ordered_differences(counts: NDArray[np.int64]) -> list[tuple[int, int, int, int]]:
+def ordered_differences(counts: NDArray[np.int64]) -> list[Pair]:
     r"""Return count and size of a class in two groups, both ways round, by falling difference of rates.
 
     Of two classes one is enough, as the other mirrors it. Of the groups of one size, only that of the largest count
@@ -119,19 +123,27 @@ def ordered_differences(counts: NDArray[np.int64]) -> list[tuple[int, int, int, 
     [(2, 3, 1, 2), (1, 2, 2, 3)]
     """
     sizes = counts.sum(axis=1)
-    found = []
-    for column in counts.T if counts.shape[1] > 2 else counts[:, :1].T:
-        order = np.lexsort((column, sizes))
-        starts = np.flatnonzero(np.diff(sizes[order], prepend=-1))
-        ends = np.append(starts[1:], order.size) - 1
-        least, most = (column[order[at]].tolist() for at in (starts, ends))
-        alone, of_size = (starts == ends).tolist(), sizes[order[starts]].tolist()
-        found += [
-            (most[i], of_size[i], least[j], of_size[j])
-            for i, j in product(range(len(alone)), repeat=2)
-            if i != j or not alone[i]
-        ]
-    return sorted(found, key=lambda one: one[2] / one[3] - one[0] / one[1])
+    columns = counts.T if counts.shape[1] > 2 else counts[:, :1].T
+    return falling(pair for column in columns for pair in extreme_pairs(column, sizes))
+
+
+def falling(pairs: Iterable[Pair]) -> list[Pair]:
+    """Return pairs by falling difference of rates."""
+    return sorted(pairs, key=lambda one: one[2] / one[3] - one[0] / one[1])
+
+
+def extreme_pairs(hits: NDArray[np.int64], sizes: NDArray[np.int64]) -> list[Pair]:
+    """Return the pairs of groups whose difference may have the highest limit; see :func:`ordered_differences`."""
+    order = np.lexsort((hits, sizes))
+    starts = np.flatnonzero(np.diff(sizes[order], prepend=-1))
+    ends = np.append(starts[1:], order.size) - 1
+    least, most = (hits[order[at]].tolist() for at in (starts, ends))
+    alone, of_size = (starts == ends).tolist(), sizes[order[starts]].tolist()
+    return [
+        (most[i], of_size[i], least[j], of_size[j])
+        for i, j in product(range(len(alone)), repeat=2)
+        if i != j or not alone[i]
+    ]
 
 
 def _highest(stairs: NDArray[np.int64], m: int, n: int, delta: float) -> float:

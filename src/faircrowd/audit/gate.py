@@ -5,27 +5,22 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from faircrowd._checks import check_confidence, check_number, few
+from faircrowd._checks import check_confidence, check_number
 from faircrowd._types import ByTask
+from faircrowd.audit.given_labels import read_given_labels
 from faircrowd.audit.intervals import approximate_gap_limits, gap_limits
-from faircrowd.errors import InputError, OptionError
+from faircrowd.errors import OptionError
 from faircrowd.fair.constraint import rates_of
 from faircrowd.fair.gap import gap_of, within
 from faircrowd.fair.tasks.read_posterior import check_groups
 from faircrowd.fair.tolerances import SLACK
-from faircrowd.votes import Vocabulary
-from faircrowd.votes.encode import encode
-from faircrowd.votes.facts import find_facts
 from faircrowd.votes.group_policy import MIN_GROUP, check_comparable, plan_groups
 from faircrowd.votes.groups import groups_of
-from faircrowd.votes.vocabulary import Codes, as_objects
 
 __all__ = ["Verdict", "check_labels"]
 
-_LABEL_COLUMNS = ("label", "agg_label", "answer")
 _MAX_TASKS_NEEDED = 10**6
 _EXACT_STEPS = 20
 _TOO_FEW = "no epsilon is small enough for so few tasks"
@@ -167,7 +162,7 @@ def check_labels(
         gap_allowed = check_number("gap_allowed", gap_allowed, low=0, high=1)
         if not these_tasks:
             raise OptionError("gap_allowed goes with these_tasks=True; give both, or leave it out.")
-    tasks, label, classes = _read_labels(labels)
+    tasks, label, classes = read_given_labels(labels)
     group, groups, left_out = groups_of(tasks, sensitive_features, on_missing_group=on_missing_group)
     check_groups(groups)
     sizes = np.bincount(group, minlength=len(groups))
@@ -187,35 +182,6 @@ def check_labels(
         left_out={names[a]: why for a, why in plan.left_out.items()},
         gap_allowed=gap_allowed,
     )
-
-
-def _read_labels(labels: ByTask) -> tuple[Vocabulary, Codes, Vocabulary]:
-    """Return the tasks in their order, the code of each label, and the classes."""
-    if isinstance(labels, np.ndarray | list):
-        key: Any = pa.array(np.arange(len(labels)))
-        column: Any = labels if isinstance(labels, np.ndarray) else as_objects(labels)
-    else:
-        key, (column, *more) = find_facts(labels, None, None, None, names=_LABEL_COLUMNS)
-        if more:
-            raise InputError("Labels must be one column; got several. Name it 'label'.")
-    codes, classes = encode(column)
-    task, tasks = encode(key)
-    if codes.size == 0:
-        raise InputError("There is no label to check.")
-    for found, what in ((task, "task"), (codes, "label")):
-        missing = np.flatnonzero(found < 0)
-        if missing.size:
-            raise InputError(
-                f"{missing.size:,} of {found.size:,} rows have no {what} (the first is row {missing[0] + 1}); "
-                "give every task a label, or leave its row out."
-            )
-    if len(tasks) < task.size:
-        twice = np.flatnonzero(np.bincount(task) > 1)
-        raise InputError(
-            f"{twice.size:,} tasks have more than one row of labels: {few(tasks.some(twice[:5]), twice.size)}; "
-            "a task has one label."
-        )
-    return tasks.take(task), codes, classes
 
 
 def _these_tasks(table: NDArray[np.int64], epsilon: float, gap_allowed: float | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ second group, and for the lower end.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numba
@@ -33,7 +33,7 @@ from scipy.special import ndtri
 
 from faircrowd._checks import check_confidence
 from faircrowd._steps import count_steps
-from faircrowd.audit.difference_test import ordered_differences, p_value_below, upper_limit
+from faircrowd.audit.difference_test import Pair, ordered_differences, p_value_below, upper_limit
 from faircrowd.errors import InputError
 from faircrowd.fair.gap import gap_of
 
@@ -41,6 +41,7 @@ __all__ = [
     "GapInterval",
     "approximate_gap_limits",
     "check_counts",
+    "difference_limits",
     "gap_interval",
     "gap_limits",
     "in_front",
@@ -155,14 +156,30 @@ def gap_limits(counts: ArrayLike, confidence: float = 0.95) -> GapInterval:
         raise InputError("counts must be whole numbers of tasks.")
     error = 1 - check_confidence("confidence", confidence)
     lower_error = error / (2 * _differences(table))
-    high = low = 0.0
-    for x, m, y, n in count_steps(ordered_differences(table.astype(np.int64)), "difference"):
-        if p_value_below(x, m, y, n, high) > error:
-            high = max(high, upper_limit(x, m, y, n, error))
-        if x * n > y * m and p_value_below(y, n, x, m, -low) <= lower_error:
-            low = max(low, -upper_limit(y, n, x, m, lower_error))
+    low, high = difference_limits(ordered_differences(table.astype(np.int64)), error, lower_error)
     gap = gap_of(table / table.sum(axis=1, keepdims=True))
     return GapInterval(min(low, gap), min(max(high, gap), 1.0), gap, float(confidence), "exact, each end on its own")
+
+
+def difference_limits(pairs: Sequence[Pair], error: float, lower_error: float) -> tuple[float, float]:
+    """Return limits of the largest difference between two rates, by the exact test of each.
+
+    Parameters
+    ----------
+    pairs : sequence of (int, int, int, int)
+        Count and size of one group and of another, both ways round, by falling difference.
+    error : float
+        With what probability the upper limit may be too low: of all differences, only the largest can make it so.
+    lower_error : float
+        With what probability each difference may make the lower limit too high.
+    """
+    high = low = 0.0
+    for x, m, y, n in count_steps(pairs, "difference"):
+        if p_value_below(x, m, y, n, high) > error:
+            high = max(high, upper_limit(x, m, y, n, error))
+        if x / m - y / n > low and p_value_below(y, n, x, m, -low) <= lower_error:
+            low = max(low, -upper_limit(y, n, x, m, lower_error))
+    return low, high
 
 
 def approximate_gap_limits(counts: ArrayLike, confidence: float = 0.95) -> GapInterval:

@@ -19,6 +19,7 @@ from faircrowd.cli.demo import demo
 from faircrowd.cli.exit_codes import ERROR, MISSED
 from faircrowd.cli.frontier import frontier
 from faircrowd.cli.json_output import json_only, print_json
+from faircrowd.cli.next import next_votes
 from faircrowd.cli.plan import plan
 from faircrowd.cli.reproduce import reproduce
 from faircrowd.cli.verify import verify
@@ -47,6 +48,7 @@ app.command(help="List the data sets, or write one as votes.csv and tasks.csv.")
 app.command(
     help="Plan how many votes per task bring the gap close to the truth's, or what a number of known labels would tell."
 )(plan)
+app.command("next", help="List the tasks of a run on which another vote is worth most.")(next_votes)
 app.command(help="Run the paper's experiments: rows, tables and figures.")(reproduce)
 app.command(help="Run aggregate on the paper's synthetic crowd.")(demo)
 

@@ -1,6 +1,6 @@
 """``faircrowd audit``: which workers favour a group, how the crowd adds it up, and what chance leaves open."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,7 +9,10 @@ from faircrowd.cli.console import Console
 from faircrowd.runs.options import AuditOptions, ModelOptions, ReadOptions, RunOptions
 from faircrowd.votes.group_policy import MIN_GROUP
 
-__all__ = ["audit"]
+if TYPE_CHECKING:
+    from faircrowd.audit.impact_table import ImpactTable
+
+__all__ = ["audit", "show_impact"]
 
 
 def audit(
@@ -24,6 +27,23 @@ def audit(
         str | None,
         typer.Option(help="Column of the tasks that may explain a gap; the gap is also shown within its values."),
     ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A further table: ll144 has selection rates and impact ratios by category of each --group column, as "
+            "in New York City's Local Law 144.",
+        ),
+    ] = None,
+    selected: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="The label that counts as selected, with --table.")
+    ] = None,
+    leave_out_small: Annotated[
+        bool,
+        typer.Option(
+            "--leave-out-small", help="Leave categories with less than 2% of the data out of the ratios of --table."
+        ),
+    ] = False,
     by_group: arg.ByGroup = False,
     pooling: arg.Pooling = None,
     task: arg.Task = None,
@@ -70,10 +90,38 @@ def audit(
     options = RunOptions(
         read,
         ModelOptions.given(method, ties=ties, n_iter=n_iter, tol=tol, by_group=by_group or None, pooling=pooling),
-        audit=AuditOptions(confidence, replicates, random_state, control),
+        audit=AuditOptions(confidence, replicates, random_state, control, table, selected, leave_out_small),
     )
     check_out(out, AUDIT_FILES, (votes, tasks))
     console = Console(as_json)
     run = fit(options, console)
     written = run.write(out, report=report, charts=charts, progress=console)
-    console.run(run, written)
+    if run.impact is None:
+        console.run(run, written)
+        return
+    console.run(run, written, impact=run.impact.to_dict())
+    if not as_json:
+        show_impact(console, run.impact)
+
+
+def show_impact(console: Console, impact: "ImpactTable") -> None:
+    """Print a table of selection rates and impact ratios."""
+    rows = []
+    for row in impact.rows:
+        ratio = "left out" if row.ratio is None and row.is_small else "-" if row.ratio is None else f"{row.ratio:.3f}"
+        small = "*" if row.is_small else ""
+        rows.append(
+            [
+                f"{row.attribute}: {row.category}{small}",
+                f"{row.number:,}",
+                f"{row.selected:,}",
+                f"{row.rate:.1%}",
+                ratio,
+            ]
+        )
+    console.line()
+    console.table([f"selected: {impact.rule}", "number", "selected", "rate", "impact ratio"], rows)
+    if any(row.is_small for row in impact.rows):
+        console.line("* less than 2% of the data")
+    for attribute, number in impact.unknown.items():
+        console.line(f"{attribute}: {number:,} of {impact.total:,} not known, and in none of the rates")

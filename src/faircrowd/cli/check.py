@@ -1,7 +1,7 @@
 """``faircrowd check``: a test of the gap, for pipelines."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from faircrowd.cli.wording import spoken
 from faircrowd.votes.group_policy import MIN_GROUP
 
 if TYPE_CHECKING:
+    from faircrowd.audit.constraint_gate import RequirementsVerdict
     from faircrowd.audit.gate import Verdict
 
 __all__ = ["check"]
@@ -25,8 +26,10 @@ def check(
         Path, typer.Argument(readable=False, help="Labels, one row per task: .csv, .tsv, .jsonl or .parquet.")
     ],
     epsilon: Annotated[
-        float, typer.Option(parser=arg.number, metavar="NUMBER", help="The largest gap between groups allowed.")
-    ],
+        float | None,
+        typer.Option(parser=arg.number, metavar="NUMBER", help="The largest gap between groups allowed."),
+    ] = None,
+    require: arg.Require = None,
     tasks: Annotated[
         Path | None,
         typer.Option(readable=False, help="Table with one row per task and its group, if that is not in LABELS."),
@@ -34,6 +37,9 @@ def check(
     group: Annotated[
         list[str] | None,
         typer.Option(help="Column with the sensitive group, of the tasks or the labels; several are intersected."),
+    ] = None,
+    truth: Annotated[
+        str | None, typer.Option(help="Column with true labels, for what --require says about the truth.")
     ] = None,
     confidence: Annotated[
         float, typer.Option(parser=arg.number, metavar="NUMBER", help="Confidence that a pass or a fail needs.")
@@ -53,7 +59,7 @@ def check(
     small_groups: arg.SmallGroups = "leave-out",
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
-    """Check the gap of labels: exit code 0 pass, 1 fail, 3 not enough evidence, 2 errors.
+    """Check the gap of labels, or what --require asks for: exit code 0 pass, 1 fail, 3 not enough evidence, 2 errors.
 
     Labels made with epsilon 0.05 keep it on their own tasks, which --these-tasks checks. For all tasks like these, the
     default, they must have been made with a smaller epsilon; the verdict says which.
@@ -75,14 +81,43 @@ def check(
         min_group=min_group,
         small_groups=small_groups,
         on_missing_group=on_missing_group,
+        require=tuple(require or ()),
+        truth=truth,
     )
     verdict, notes = check_file(options, console)
     if as_json:
-        found = {**verdict.to_dict(), "reason": spoken(verdict.reason)}
+        found = _spoken(verdict.to_dict())
         print_json({**found, "notes": notes, "options": options.to_dict()})
+    elif options.require:
+        _show_constraints(console, verdict, notes)  # type: ignore[arg-type]
     else:
-        _show(console, verdict, notes)
+        _show(console, verdict, notes)  # type: ignore[arg-type]
     raise typer.Exit(VERDICTS[verdict.status])
+
+
+def _spoken(found: dict[str, Any]) -> dict[str, Any]:
+    """Spell the options in the reasons of a verdict, and of its parts, as the command line does."""
+    parts = [_spoken(part) if isinstance(part, dict) else part for part in found.get("constraints", [])]
+    return {**found, "reason": spoken(found["reason"]), **({"constraints": parts} if parts else {})}
+
+
+def _show_constraints(console: Console, verdict: "RequirementsVerdict", notes: list[str]) -> None:
+    lines = []
+    for number, one in enumerate(verdict.constraints, start=1):
+        worst = one.measured.worst
+        values = sorted(worst.values.items(), key=lambda pair: pair[1])
+        ends = [values[-1], values[0]] if len(values) > 1 else values
+        where = ", ".join(f"{value:.1%} in group {name}" if len(values) > 1 else f"{value:.1%}" for name, value in ends)
+        counted = len(one.measured.comparisons)
+        more = f"; the worst of {counted:,} comparisons" if counted > 1 else ""
+        lines.append((f"require {number}", one.measured.text))
+        lines.append(("  level", f"{one.measured.level:.4f} ({worst.about}: {where}{more})"))
+        if not verdict.these_tasks:
+            sure = f"{100 * verdict.confidence:g}% confidence in each end"
+            lines.append(("  limits", f"{one.low:.4f} to {one.high:.4f} for all tasks like these ({sure})"))
+        lines.append(("  verdict", f"{one.status.upper()}: {spoken(one.reason)}"))
+    lines += [("note", note) for note in notes]
+    console.pairs([*lines, ("verdict", verdict.status.upper())])
 
 
 def _show(console: Console, verdict: "Verdict", notes: list[str]) -> None:

@@ -23,6 +23,9 @@ OPTIONS = frozenset(
             "delimiter",
             "labels",
             "rule",
+            "table",
+            "selected",
+            "leave_out_small",
         ),
         *("on_missing_group", "min_group", "small_groups", "these_tasks", "partial"),
         *("on_duplicate", "on_missing", "method", "by_group", "ties", "n_iter", "tol", "epsilon", "objective"),
@@ -55,6 +58,7 @@ OPTIONS = frozenset(
             "seeds",
             "jobs",
             "data",
+            "top",
         ),
     }
 )
@@ -67,6 +71,8 @@ _PLACEHOLDERS = {
     **dict.fromkeys(("group", "truth", "gold", "calibrate", "control"), "COLUMN"),
     **dict.fromkeys(("tasks", "votes", "labels", "rule"), "FILE"),
     **dict.fromkeys(("task", "worker", "label"), "NAME"),
+    "require": "TEXT",
+    "selected": "LABEL",
 }
 
 

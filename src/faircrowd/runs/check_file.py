@@ -1,6 +1,7 @@
-"""The gap of the labels in a file against a limit."""
+"""The labels in a file against a limit of the gap, or against any list of constraints."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from faircrowd._checks import check_confidence, check_number, few
+from faircrowd.audit.constraint_gate import RequirementsVerdict, check_constraints
 from faircrowd.audit.gate import Verdict, check_labels
 from faircrowd.errors import FaircrowdError, InputError, OptionError
+from faircrowd.fair.constraints.constraint_kind import Constraint
+from faircrowd.fair.constraints.grammar import parse_constraint
+from faircrowd.fair.constraints.listed import listed_constraints, needed_columns
 from faircrowd.fair.gap import within
 from faircrowd.fair.tolerances import SLACK
 from faircrowd.report.evidence import EVIDENCE, read_evidence
@@ -28,17 +33,19 @@ from faircrowd.votes.vocabulary import Column
 
 __all__ = ["CheckOptions", "check_file"]
 
+_BEFORE = "label_before"
+
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """Where labels and groups are, and how large the gap may be.
+    """Where labels and groups are, and what they must keep.
 
     Attributes
     ----------
     labels : Path
         A file with one row per task.
-    epsilon : float
-        The largest gap between groups allowed.
+    epsilon : float or None
+        The largest gap between groups allowed; None if ``require`` says all there is to keep.
     group : tuple of str
         Columns with the sensitive group, of the tasks or the labels; several are intersected.
     tasks : Path or None
@@ -53,10 +60,14 @@ class CheckOptions:
         Whether tasks of the table may lack a label.
     min_group, small_groups, on_missing_group
         Which groups are compared, as in :func:`faircrowd.read_votes`.
+    require : tuple of str
+        Constraints in text.
+    truth : str or None
+        The column with true labels, of the tasks or the labels, for constraints that speak of the truth.
     """
 
     labels: Path
-    epsilon: float
+    epsilon: float | None
     group: tuple[str, ...]
     tasks: Path | None = None
     confidence: float = 0.95
@@ -68,22 +79,43 @@ class CheckOptions:
     min_group: int = MIN_GROUP
     small_groups: str = "leave-out"
     on_missing_group: str = "error"
+    require: tuple[str, ...] = ()
+    truth: str | None = None
+
+    def constraints(self) -> tuple[Constraint, ...]:
+        """Return what ``require`` and ``epsilon`` ask for; what names no columns is about those of ``group``."""
+        found = listed_constraints(self.epsilon, [parse_constraint(text) for text in self.require])
+        for one in found:
+            if one.group_columns is None and not (one.by_own_label or one.adds_review) and not self.group:
+                raise OptionError(f"{one} names no column, and group=... is not given.", parameter="group")
+        names = self.group[0] if len(self.group) == 1 else self.group
+        return tuple(
+            replace(one, group=names) if one.group_columns is None and hasattr(one, "group") else one  # type: ignore[type-var]
+            for one in found
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the labels were read from, ready for JSON."""
         tasks = None if self.tasks is None else str(self.tasks)
         policy = {name: getattr(self, name) for name in ("partial", "min_group", "small_groups", "on_missing_group")}
-        return {"labels": str(self.labels), "tasks": tasks, "group": list(self.group), **policy}
+        asked = {"require": list(self.require), "truth": self.truth} if self.require else {}
+        return {"labels": str(self.labels), "tasks": tasks, "group": list(self.group), **policy, **asked}
 
 
-def check_file(options: CheckOptions, progress: Progress = QUIET) -> tuple[Verdict, list[str]]:
-    """Check the gap of the labels in a file; return the verdict, and what there is to note."""
-    check_number("epsilon", options.epsilon, low=0, high=1)
+def check_file(options: CheckOptions, progress: Progress = QUIET) -> tuple[Verdict | RequirementsVerdict, list[str]]:
+    """Check the labels in a file; return the verdict, and what there is to note."""
+    if options.epsilon is not None:
+        check_number("epsilon", options.epsilon, low=0, high=1)
+    check_confidence("confidence", options.confidence)
+    if options.require:
+        return _check_requirements(options, progress)
+    if options.epsilon is None:
+        raise OptionError("Give epsilon=..., the largest gap allowed, or require=...", parameter=("epsilon", "require"))
     if not options.group:
         raise OptionError("The gap is between groups; give group=...")
-    check_confidence("confidence", options.confidence)
     with progress.waiting(f"reading {options.labels}"):
-        labels, groups, notes, unlabelled = _read(options)
+        labels, columns, notes, unlabelled = _read(options, options.group)
+        groups = pa.table({"task": columns[0].task, **{str(i): column.fact for i, column in enumerate(columns)}})
     with progress.waiting("finding the limits of the gap"):
         asked: dict[str, Any] = {
             "epsilon": options.epsilon,
@@ -101,8 +133,7 @@ def check_file(options: CheckOptions, progress: Progress = QUIET) -> tuple[Verdi
                 allowed = f"a gap of {certificate['gap_allowed']:.4f}"
                 why = f": {certificate['why']}" if certificate["why"] else ""
                 notes.append(f"these labels have a certificate, in {EVIDENCE} beside them; it allows {allowed}{why}")
-    if unlabelled and not options.partial:
-        raise InputError(f"{unlabelled}; label them, or check the others alone with partial=True.")
+    _refuse_unlabelled(unlabelled, options)
     more = [unlabelled] if unlabelled else []
     return verdict, [*notes, *more, *left_out_lines(verdict.left_out, verdict.groups)]
 
@@ -128,8 +159,56 @@ def _certificate(options: CheckOptions, verdict: Verdict) -> dict[str, Any] | No
         return None
 
 
-def _read(options: CheckOptions) -> tuple[Facts, pa.Table, list[str], str]:
-    """Return the label and the groups of each task, what there is to note, and which tasks have no label."""
+def _check_requirements(options: CheckOptions, progress: Progress) -> tuple[RequirementsVerdict, list[str]]:
+    """Check labels against constraints."""
+    constraints = options.constraints()
+    if options.small_groups != "leave-out":
+        raise OptionError(
+            "small_groups goes with epsilon alone; with require, small groups are left out.",
+            parameter=("small_groups", "epsilon", "require"),
+        )
+    if options.truth is None and (about := [one for one in constraints if one.is_about_truth]):
+        raise OptionError(f"{about[0]} is about the truth; give truth=..., the column with true labels.")
+    with progress.waiting(f"reading {options.labels}"):
+        names = needed_columns([one for one in constraints if one.group_columns])
+        extra = [] if options.truth is None else [options.truth]
+        labels, columns, notes, unlabelled = _read(options, [*names, *extra])
+        found = dict(zip([*names, *extra], columns, strict=True))
+        _refuse_unlabelled(unlabelled, options)
+        verdict = check_constraints(
+            labels,
+            constraints,
+            sensitive_features={name: found[name] for name in names},
+            truth=None if options.truth is None else found[options.truth],
+            labels_before=_read_before(options, labels) if any(one.by_own_label for one in constraints) else None,
+            confidence=options.confidence,
+            these_tasks=options.these_tasks,
+            min_group=options.min_group,
+            on_missing_group=options.on_missing_group,
+        )
+    return verdict, [*notes, *([unlabelled] if unlabelled else []), *verdict.notes]
+
+
+def _read_before(options: CheckOptions, labels: Facts) -> Facts:
+    """Return the labels before they were made fair, which ``aggregate`` writes beside them."""
+    names = read_header(options.labels, delimiter=options.delimiter)
+    if _BEFORE not in names:
+        raise InputError(
+            f"{options.labels} has no column {_BEFORE!r}, which says what labels were before they were changed; "
+            "labels.csv of faircrowd aggregate has it."
+        )
+    key = options.task if options.task in names else None
+    _, (values,) = from_table(options.labels, key, [_BEFORE], str(options.labels), options.delimiter)
+    return Facts(labels.task, values)
+
+
+def _refuse_unlabelled(unlabelled: str, options: CheckOptions) -> None:
+    if unlabelled and not options.partial:
+        raise InputError(f"{unlabelled}; label them, or check the others alone with partial=True.")
+
+
+def _read(options: CheckOptions, wanted: Sequence[str]) -> tuple[Facts, list[Facts], list[str], str]:
+    """Return the label of each task and the columns that are wanted, what there is to note, and who has no label."""
     labels, tasks, task, label = options.labels, options.tasks, options.task, options.label
     names = read_header(labels, delimiter=options.delimiter)
     if task is not None:
@@ -142,9 +221,15 @@ def _read(options: CheckOptions) -> tuple[Facts, pa.Table, list[str], str]:
     source, there = labels, names
     if tasks is not None:
         of_tasks = read_header(tasks, delimiter=options.delimiter)
-        if not set(options.group) <= set(names) - set(of_tasks):
+        if not set(wanted) <= set(names) - set(of_tasks):
             source, there = tasks, of_tasks
-    place, columns = from_table(source, task if task in there else None, options.group, str(source), options.delimiter)
+    in_labels = [name for name in wanted if source is not labels and name not in there and name in names]
+    others = [name for name in wanted if name not in in_labels]
+    if others or source is not labels:
+        named = task if task in there else None
+        place, columns = from_table(source, named, others or [there[0]], str(source), options.delimiter)
+    else:
+        place, columns = key, []
     notes = []
     known = encode(place)[1]
     if source is not labels:
@@ -167,8 +252,11 @@ def _read(options: CheckOptions) -> tuple[Facts, pa.Table, list[str], str]:
     if lacking.size:
         unlabelled = f"{lacking.size:,} of {len(known):,} tasks in {source} have no label in {labels}: "
         unlabelled += few(known.some(lacking[:5]), lacking.size)
-    groups = pa.table({"task": place, **{str(i): part for i, part in enumerate(columns)}})
-    return Facts(key, values), groups, notes, unlabelled
+    found = {name: Facts(place, column) for name, column in zip(others, columns, strict=False)}
+    if in_labels:
+        _, beside = from_table(labels, task, in_labels, str(labels), options.delimiter)
+        found |= {name: Facts(key, column) for name, column in zip(in_labels, beside, strict=True)}
+    return Facts(key, values), [found[name] for name in wanted], notes, unlabelled
 
 
 def _without_apostrophes(key: Column, known: Vocabulary) -> tuple[Column, int]:

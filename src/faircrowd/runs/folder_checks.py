@@ -26,7 +26,7 @@ from faircrowd.storage.untrusted import FAULTS, read_json
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["check_folder"]
+__all__ = ["check_folder", "codes_of_cells"]
 
 _LABELS = "labels.csv"
 
@@ -90,11 +90,12 @@ def _read_labels(path: Path, rule: FairRule) -> _Labels:
         columns = dict(zip(next(rows), zip(*rows, strict=True), strict=True))
     classes, groups = (Vocabulary.of(list(names)) for names in (rule.classes, rule.groups))
     posterior = np.array([columns[f"posterior_{name}"] for name in classes.names], dtype=np.float64).T
-    before, label = (_codes(columns[name], classes) for name in ("label_before", "label"))
-    return _Labels(_codes(columns["group"], groups), before, label, posterior)
+    before, label = (codes_of_cells(columns[name], classes) for name in ("label_before", "label"))
+    return _Labels(codes_of_cells(columns["group"], groups), before, label, posterior)
 
 
-def _codes(cells: Sequence[str], names: Vocabulary) -> Codes:
+def codes_of_cells(cells: Sequence[str], names: Vocabulary) -> Codes:
+    """Return the codes of cells of a written file, which names in it may differ from; KeyError for one not known."""
     with tempfile.TemporaryDirectory() as place, OutputFolder(place) as folder:
         folder.write_csv("names.csv", pa.table({"name": value_column(names)}))
         with folder.waiting("names.csv").open(encoding="utf-8", newline="") as file:

@@ -30,6 +30,8 @@ __all__ = [
 ENGINES = ("auto", "memory", "stream", "spark")
 DECISIONS = ("deterministic", "randomized")
 PROMISES = ("required", "best-effort")
+TABLES = ("ll144",)
+_OF_TABLE = ("table", "selected", "leave_out_small")
 NONE = "none"
 """How the command line says None."""
 CALIBRATED = "calibrated"
@@ -230,17 +232,43 @@ class AuditOptions:
     ----------
     control : str or None
         A column of the tasks that may explain a gap.
+    table : {"ll144"} or None
+        A further table, of impact ratios.
+    selected : str or None
+        The label that counts as selected in it.
+    leave_out_small : bool
+        Whether categories with less than 2% of the data are left out of its ratios.
     """
 
     confidence: float = 0.95
     replicates: int = 2000
     random_state: int = 0
     control: str | None = None
+    table: str | None = None
+    selected: str | None = None
+    leave_out_small: bool = False
 
     def check(self) -> None:
         """Raise if an option is outside its range."""
         check_confidence("confidence", self.confidence)
         check_count("replicates", self.replicates)
+        if self.table is not None:
+            check_choice("table", self.table, TABLES)
+            if self.selected is None:
+                raise OptionError("table='ll144' needs selected=..., the label that counts as selected.")
+        elif self.selected is not None or self.leave_out_small:
+            raise OptionError(
+                "selected and leave_out_small go with table='ll144'.",
+                parameter=("selected", "leave_out_small", "table"),
+            )
+
+    def of_crowd(self) -> dict[str, Any]:
+        """Return what :func:`faircrowd.audit.audit_crowd` is asked for."""
+        return {name: value for name, value in asdict(self).items() if name not in _OF_TABLE}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as plain values, without those of a table if there is none."""
+        return self.of_crowd() if self.table is None else asdict(self)
 
 
 @dataclass(frozen=True)
@@ -427,8 +455,8 @@ class RunOptions:
             found |= {"engine": "spark", "master": self.engine.master}
         if self.fair is not None:
             found |= self.fair.to_dict()
-        for part in (self.audit, self.frontier):
-            found |= {} if part is None else asdict(part)
+        found |= {} if self.audit is None else self.audit.to_dict()
+        found |= {} if self.frontier is None else asdict(self.frontier)
         return found
 
     @classmethod
@@ -454,7 +482,9 @@ class RunOptions:
         model = ModelOptions(method, parameters, bool(found.get("calibrated")))
         asked: dict[str, Any]
         if command == "audit":
-            return cls(read, model, audit=AuditOptions(*(found[name] for name in AuditOptions.__dataclass_fields__)))
+            asked = {name: found[name] for name in AuditOptions.__dataclass_fields__ if name not in _OF_TABLE}
+            asked |= {name: found[name] for name in _OF_TABLE if name in found}
+            return cls(read, model, audit=AuditOptions(**asked))
         if command == "frontier":
             asked = {name: found[name] for name in FrontierOptions.__dataclass_fields__}
             return cls(read, model, frontier=FrontierOptions(**asked))

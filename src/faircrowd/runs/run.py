@@ -1,7 +1,7 @@
 """``Run``: a fitted model and everything that follows from it, each part computed when it is first asked for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,11 @@ from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.crowd_audit import CrowdAudit, audit_by_truth, audit_crowd
+from faircrowd.audit.impact_table import ImpactTable, impact_rows
 from faircrowd.audit.workers.worker_audit import WorkerAudit
 from faircrowd.engines import votes_in_memory
 from faircrowd.fair import Certificate, FairCrowd, FairResult, Frontier
+from faircrowd.fair.constraints.constraint_kind import label_code
 from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate
 from faircrowd.fair.general.constrained_result import ConstrainedResult
 from faircrowd.fair.known_labels import GoldEstimates, accuracy_by_epsilon
@@ -26,7 +28,7 @@ from faircrowd.report.constrained.constrained_story import constrained_lines, co
 from faircrowd.report.story import fair_story, plain_story
 from faircrowd.runs.options import RunOptions
 from faircrowd.runs.progress import QUIET, Progress
-from faircrowd.runs.read_inputs import control_values
+from faircrowd.runs.read_inputs import control_values, read_columns
 from faircrowd.runs.write import Written, write_page, write_run
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
@@ -132,11 +134,22 @@ class Run:
         """The audit of the crowd; None without groups to compare."""
         if not self.compares_groups:
             return None
-        asked: dict[str, Any] = {} if self.options.audit is None else asdict(self.options.audit)
+        asked: dict[str, Any] = {} if self.options.audit is None else self.options.audit.of_crowd()
         read, tasks = self.options.read, self.options.at(self.places).read.tasks
         if asked.get("control") is not None and tasks is not None:
             asked["control"] = control_values(self.votes, tasks, asked["control"], **read.facts)
         return audit_crowd(self.votes, self.labels, truth=self.truth, posterior=self.posterior.values, **asked)
+
+    @cached_property
+    def impact(self) -> ImpactTable | None:
+        """Selection rates and impact ratios by category; None unless they were asked for."""
+        asked, read = self.options.audit, self.options.at(self.places).read
+        if asked is None or asked.table is None:
+            return None
+        votes = self.votes
+        columns = read_columns((), votes, replace(read, on_missing_group="drop"))
+        hit = self.labels == label_code(asked.selected, votes.classes)
+        return impact_rows(hit, columns, f"label {asked.selected}", asked.leave_out_small)
 
     @cached_property
     def workers(self) -> WorkerAudit | None:

@@ -44,7 +44,7 @@ PAGE = "report.html"
 FAIR_FILES = ("rule.json", "certificate.json")
 RUN_FILES = ("labels.csv", "workers.csv", "summary.json", *MODEL_FILES, *FAIR_FILES, PAGE, EVIDENCE)
 """What a run may write."""
-AUDIT_FILES = ("workers.csv", "groups.csv", "audit.json", PAGE, EVIDENCE)
+AUDIT_FILES = ("workers.csv", "groups.csv", "impact_ratios.csv", "audit.json", PAGE, EVIDENCE)
 """What an audit may write."""
 SPARK_LABELS = "labels.parquet"
 """The folder of labels that a run in Spark writes in place of labels.csv."""
@@ -101,7 +101,7 @@ def earlier_files(folder: OutputFolder) -> tuple[str, ...]:
 
 def prepare(run: "Run", *, report: bool = True, progress: Progress = QUIET) -> None:
     """Compute what the files hold, so that a folder is opened only once all of it is there."""
-    run.summary  # noqa: B018 - computed here, and kept
+    run.summary, run.impact  # noqa: B018 - computed here, and kept
     if run.compares_groups:
         with progress.waiting("auditing the workers" if run.options.audit is None else "auditing the crowd"):
             run.audit if report or run.options.audit is not None else run.workers  # noqa: B018
@@ -171,6 +171,8 @@ def _audit_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
     confidence = run.options.audit.confidence
     folder.write_csv("workers.csv", audited_workers(run.audit.workers))
     folder.write_csv("groups.csv", groups_table(run.votes, run.posterior, run.truth, confidence))
+    if run.impact is not None:
+        folder.write_csv("impact_ratios.csv", run.impact.table())
     folder.write_json("audit.json", audit_dict(run.audit))
     return ()
 

@@ -12,13 +12,13 @@ import pytest
 from faircrowd._checks import LARGEST
 from faircrowd.audit.metrics.sample import (
     _positive,
-    _shared,
     check_length,
     pair_codes,
     read_features,
     read_labels,
     read_sample,
     read_weights,
+    shared_classes,
     tally,
 )
 from faircrowd.errors import InputError
@@ -124,9 +124,9 @@ def test_tallies() -> None:
 
 
 def test_classes_of_labels_and_truths() -> None:
-    classes, own, theirs = _shared(Vocabulary.of(["b", "d"]), Vocabulary.of(["a", "b", "c"]))
+    classes, own, theirs = shared_classes(Vocabulary.of(["b", "d"]), Vocabulary.of(["a", "b", "c"]))
     assert (classes.to_list(), own.tolist(), theirs.tolist()) == (["a", "b", "c", "d"], [1, 3], [0, 1, 2])
-    classes, own, theirs = _shared(Vocabulary.of([0, 1]), Vocabulary.of(["1"]))
+    classes, own, theirs = shared_classes(Vocabulary.of([0, 1]), Vocabulary.of(["1"]))
     assert (classes.to_list(), own.tolist(), theirs.tolist()) == ([0, 1], [0, 1], [1])
 
 

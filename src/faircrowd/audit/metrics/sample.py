@@ -30,6 +30,7 @@ __all__ = [
     "read_labels",
     "read_sample",
     "read_weights",
+    "shared_classes",
     "tally",
 ]
 
@@ -81,7 +82,7 @@ def read_sample(
     if y_true is not None:
         truth, truths = read_labels(in_order_of(y_pred, y_true, "y_true"), "y_true", allow_missing=allow_missing_truth)
         check_length(truth, "y_true", label.size)
-        classes, place, true_place = _shared(classes, truths)
+        classes, place, true_place = shared_classes(classes, truths)
         label, truth = place[label], np.append(true_place, np.int32(-1))[truth]
     weights = read_weights(in_order_of(y_pred, sample_weight, "sample_weight"), label.size)
     if weights is not None and not (held := np.bincount(group, weights=weights)).all():
@@ -232,7 +233,7 @@ def _refuse_missing(codes: Codes, name: str) -> None:
         )
 
 
-def _shared(labels: Vocabulary, truths: Vocabulary) -> tuple[Vocabulary, Codes, Codes]:
+def shared_classes(labels: Vocabulary, truths: Vocabulary) -> tuple[Vocabulary, Codes, Codes]:
     """Return the classes of labels and true labels together, and the codes there of the classes of each."""
     own, theirs = labels.to_list(), truths.to_list()
     # `code_of` matches "1" of a file with 1 of a frame; a dict matches True with 1, as numpy does.

@@ -174,6 +174,9 @@ class Comparison(Protocol):
     def excess(self, values: NDArray[np.float64]) -> float:
         """Return by how much the limit is exceeded, in units of the quantities; negative if there is room left."""
 
+    def miss(self, values: NDArray[np.float64]) -> float:
+        """Return by how much the level is beyond the limit: the same, in units of the level."""
+
 
 @dataclass(frozen=True, eq=False)
 class Difference:
@@ -191,6 +194,8 @@ class Difference:
     def excess(self, values: NDArray[np.float64]) -> float:
         """Return the largest difference minus its limit."""
         return self.level(values) - self.at_most
+
+    miss = excess
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +215,10 @@ class Ratio:
     def excess(self, values: NDArray[np.float64]) -> float:
         """Return by how much the smallest is below its part of the largest."""
         return self.at_least * float(values.max()) - float(values.min())
+
+    def miss(self, values: NDArray[np.float64]) -> float:
+        """Return by how much the ratio is below its limit."""
+        return self.at_least - self.level(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,3 +243,5 @@ class Range:
     def excess(self, values: NDArray[np.float64]) -> float:
         """Return by how much a quantity is beyond its limits."""
         return float(np.maximum(values - self.high, self.low - values).max())
+
+    miss = excess

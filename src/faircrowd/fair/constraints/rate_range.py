@@ -1,5 +1,6 @@
 """Rate range: floors, caps and quotas for how often a label is given."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -79,8 +80,8 @@ class RateRange(Constraint):
         return [
             Range(
                 [tasks.rate(a, k) for a in members],
-                -1.0 if self.low is None else self.low,
-                2.0 if self.high is None else self.high,
+                -math.inf if self.low is None else self.low,
+                math.inf if self.high is None else self.high,
                 about(f"rate of label {names[k]}", stratum),
             )
             for stratum, members in tasks.strata

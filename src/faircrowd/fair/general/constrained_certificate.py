@@ -194,12 +194,13 @@ def measure(
             for comparison in comparisons
         ]
         worst = _worst(comparisons, values)
-        found.append((values, comparisons[worst].level(values[worst]), comparisons[worst].excess(values[worst])))
+        excess = max(one.excess(at) for one, at in zip(comparisons, values, strict=True))
+        found.append((values, comparisons[worst].level(values[worst]), excess))
     return found
 
 
 def _worst(comparisons: Sequence[Comparison], values: Sequence[NDArray[np.float64]]) -> int:
-    return int(np.argmax([comparison.excess(found) for comparison, found in zip(comparisons, values, strict=True)]))
+    return int(np.argmax([comparison.miss(found) for comparison, found in zip(comparisons, values, strict=True)]))
 
 
 def certify_constraints(solution: ConstrainedSolution, decision: str, min_group: int = 1) -> ConstrainedCertificate:

@@ -92,7 +92,7 @@ def level_against_truth(constraint: Constraint, tasks: GroupedTasks, counts: NDA
     )
     amounts = np.concatenate([counts.sum(axis=1, keepdims=True), counts], axis=1) / total
     levels = [
-        (comparison.excess(values), comparison.level(values))
+        (comparison.miss(values), comparison.level(values))
         for comparison in constraint.comparisons(known)
         for values in [np.array([quantity.of(amounts) for quantity in comparison.quantities])]
     ]

@@ -22,12 +22,12 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = ["WholeOutcomes", "draw_whole", "gained_by", "round_whole", "strict_whole"]
 
 _FREE_ATOMS = 60
-_NODES = 100
+_NODES = 50
 """Rounding stops after so many nodes of the search, which is the same on every machine; _SECONDS are a last resort."""
 
 _SECONDS = 60.0
 _STRICT_SECONDS = 60.0
-_PART_OF_A_TASK = 0.1
+_PART_OF_A_TASK = 0.02
 """Rounding stops where labels can gain no more than this part of what a task can gain."""
 
 _SCALE = 1e4
