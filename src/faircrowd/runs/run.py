@@ -25,7 +25,7 @@ from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import problem_of
 from faircrowd.report import Summary, fair_lines, summarise
 from faircrowd.report.audit_text import audit_dict, audit_lines
-from faircrowd.report.constrained_story import constrained_lines, constrained_story
+from faircrowd.report.constrained.constrained_story import constrained_lines, constrained_story
 from faircrowd.report.story import fair_story, plain_story
 from faircrowd.runs.options import RunOptions
 from faircrowd.runs.progress import QUIET, Progress
