@@ -133,7 +133,7 @@ def _sorted_out(
 def _is_exact(rates: Sequence[Rate]) -> bool:
     """Return whether rates are plain and of different groups, so that they are independent."""
     groups = [group for rate in rates for group in rate.groups]
-    return len(groups) == len(set(groups)) and all(rate.scale == 1.0 for rate in rates)
+    return len(rates) > 1 and len(groups) == len(set(groups)) and all(rate.scale == 1.0 for rate in rates)
 
 
 def _n_tests(comparison: Comparison, rates: Sequence[Rate]) -> int:
