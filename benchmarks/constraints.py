@@ -59,19 +59,12 @@ def ours_randomized(data: Crowd, asked: str) -> NDArray[np.float64]:
 def threshold_optimizer(data: Crowd, asked: str) -> NDArray[np.float64]:
     """Return the probability of label 1 by fairlearn's ThresholdOptimizer, on its default grid."""
     from fairlearn.postprocessing import ThresholdOptimizer  # type: ignore[import-untyped]
-    from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 
-    class Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-        def fit(self, X: Any, y: Any) -> Any:
-            self.classes_ = np.unique(y)
-            return self
-
-        def predict_proba(self, X: Any) -> Any:
-            return np.asarray(X)
+    from given_posterior import GivenPosterior
 
     names = {"equal opportunity": "true_positive_rate_parity"}
     rule = ThresholdOptimizer(
-        estimator=Given().fit(data.posterior, data.learned_from),
+        estimator=GivenPosterior().fit(data.posterior, data.learned_from),
         constraints=names.get(asked, asked.replace(" ", "_")),
         objective="accuracy_score",
         prefit=True,
