@@ -1,7 +1,7 @@
 """Labels under a list of constraints, against fairlearn, OxonFair and the whole linear program, in one run.
 
 Two classes and two groups, because the others know no more: all methods get the same posterior as a score. The others
-also get labels drawn from it, which they need and we do not. Measured are expected accuracy and violation under the
+also get labels drawn from it, which they need and we do not. Measured are believed accuracy and violation under the
 posterior, and the same on other labels drawn from it. Then, what the others cannot do: a million tasks of five classes
 under three constraints over two columns, against the bound; and HiGHS over all tasks.
 
@@ -59,19 +59,12 @@ def ours_randomized(data: Crowd, asked: str) -> NDArray[np.float64]:
 def threshold_optimizer(data: Crowd, asked: str) -> NDArray[np.float64]:
     """Return the probability of label 1 by fairlearn's ThresholdOptimizer, on its default grid."""
     from fairlearn.postprocessing import ThresholdOptimizer  # type: ignore[import-untyped]
-    from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 
-    class Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-        def fit(self, X: Any, y: Any) -> Any:
-            self.classes_ = np.unique(y)
-            return self
-
-        def predict_proba(self, X: Any) -> Any:
-            return np.asarray(X)
+    from given_posterior import GivenPosterior
 
     names = {"equal opportunity": "true_positive_rate_parity"}
     rule = ThresholdOptimizer(
-        estimator=Given().fit(data.posterior, data.learned_from),
+        estimator=GivenPosterior().fit(data.posterior, data.learned_from),
         constraints=names.get(asked, asked.replace(" ", "_")),
         objective="accuracy_score",
         prefit=True,
@@ -147,7 +140,7 @@ def against_others(tasks: int, repeat: int) -> None:
     second, real = data.posterior[:, 1], data.truth.astype(np.float64)
     for asked in ASKED:
         print(f"\n{asked} within {EPSILON}, two classes, two groups, {tasks:,} tasks")
-        print(f"  {'':<34}{'seconds':>9}{'x ours':>9}{'expected':>10}{'gap':>9}{'real':>10}{'real gap':>10}")
+        print(f"  {'':<34}{'seconds':>9}{'x ours':>9}{'believed':>10}{'gap':>9}{'real':>10}{'real gap':>10}")
         first = 0.0
         for name, (package, method) in METHODS.items():
             if find_spec(package) is None:

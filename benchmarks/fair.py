@@ -69,17 +69,10 @@ def ours(data: Crowd, frontier: bool = False) -> Callable[[], Any]:
 def fairlearn(data: Crowd) -> Callable[[], Any]:
     """Fit a ThresholdOptimizer around an estimator that returns the posterior it is given as X."""
     from fairlearn.postprocessing import ThresholdOptimizer  # type: ignore[import-untyped]
-    from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 
-    class Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-        def fit(self, X: Any, y: Any) -> Any:
-            self.classes_ = np.unique(y)
-            return self
+    from given_posterior import GivenPosterior
 
-        def predict_proba(self, X: Any) -> Any:
-            return np.asarray(X)
-
-    estimator = Given().fit(data.posterior, data.truth)
+    estimator = GivenPosterior().fit(data.posterior, data.truth)
 
     def run() -> Any:
         rule = ThresholdOptimizer(

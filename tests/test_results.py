@@ -17,6 +17,9 @@ MODULES = sorted(
 )
 COMPARED = {
     *("BayesDivergence", "Certificate", "DemographicParity", "GapInterval", "GoldEstimates", "GoldPlan"),
+    *("AccuracyParity", "ChangeBudget", "ConstrainedCertificate", "ConstraintKind", "ConstraintVerdict"),
+    *("EqualOpportunity", "EqualizedOdds", "ImpactRow", "KeptConstraint", "MeasuredComparison", "Rate", "RateRange"),
+    *("MeasuredConstraint", "RateRatio", "RequirementsVerdict", "ReviewBudget"),
     *("Independence", "MajorityBound", "Margin", "PlannedInterval", "Promise", "Verdict"),
 }
 """Values without arrays. Arrays cannot be compared by ==, so results with arrays are equal only to themselves."""

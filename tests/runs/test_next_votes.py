@@ -100,3 +100,10 @@ def test_bad_input_is_told(faircrowd: Run, place: Path) -> None:
     tasks.to_csv(place / "tasks.csv", index=False)
     with pytest.raises(FaircrowdError, match="does not know"):
         votes_worth_asking(folder)
+    (folder / "summary.json").write_text("{}")
+    with pytest.raises(FaircrowdError, match="not the summary of a run"):
+        votes_worth_asking(folder)
+    folder = made(faircrowd, place, "--method", "majority", *EPSILON)
+    (folder / "workers.csv").unlink()
+    with pytest.raises(FaircrowdError, match=r"workers\.csv cannot be read"):
+        votes_worth_asking(folder)

@@ -173,7 +173,7 @@ def _end(console: Console, run: "Run | SparkRun", written: "Written") -> None:
     """Print what a run found, and end with the exit code of labels that miss what was asked for, if they do."""
     from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate
     from faircrowd.fair.outcome.alarms import missed
-    from faircrowd.report.constrained_story import constraint_missed
+    from faircrowd.report.constrained.constrained_story import constraint_missed
 
     if run.certificate is None:
         console.run(run, written)

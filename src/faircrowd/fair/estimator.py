@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +17,7 @@ from faircrowd._types import ByTask, PathOrText, TableLike
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.engines import in_spark
-from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
+from faircrowd.errors import DataWarning, InfeasibleError, InputError, NotFittedError, OptionError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.listed import listed_constraints, plain_parity
@@ -266,7 +267,10 @@ class FairCrowd(Parameters):
             read_options=given,
             **kwargs,
         )
-        self._constrained = solve_constrained(problem, columns, constraints, **self._asked_of_constraints)
+        missing = given.get("on_missing_group", "error")
+        self._constrained = solve_constrained(
+            problem, columns, constraints, **self._asked_of_constraints, on_missing_group=missing
+        )
         warn_of_constrained(self._constrained)
         gold = known_labels(self.estimator_, args, kwargs)
         more = _other_arguments(args if gold is None else args[1:], kwargs)
@@ -385,7 +389,8 @@ class FairCrowd(Parameters):
         if self._estimates is None:
             # With `confidence`, the certificate has the tightened epsilon.
             if isinstance(result, ConstrainedResult):
-                self._estimates = estimates_of(model, result.label_codes, self._constrained_labels)
+                with suppress(InfeasibleError):  # a posterior without some known labels may leave no room
+                    self._estimates = estimates_of(model, result.label_codes, self._constrained_labels)
                 return self._estimates
             asked = {**self._asked, "epsilon": result.certificate.epsilon, "confidence": None, "promise": "required"}
             self._estimates = estimates_of(model, result.solved.labels, partial(fair_labels, asked=asked))
@@ -408,24 +413,33 @@ class FairCrowd(Parameters):
             found, estimates = model.calibration_.to_dict(), self.gold_estimates_
             found |= {} if estimates is None else estimates.to_dict()
             certificate = replace(certificate, calibration=found)
-            if any(kept.is_believed for kept in certificate.constraints):
-                parts = [
-                    (
-                        fit.task,
-                        fit.truth,
-                        self._solve_again(from_posterior(fit.posterior, model.votes_)).solved.outcomes,
-                    )
-                    for fit in model.cross_fits()
-                ]
-                known = KnownLabels(
-                    np.concatenate([task for task, _, _ in parts]),
-                    np.concatenate([truth for _, truth, _ in parts]),
-                    np.concatenate([outcomes[task] for task, _, outcomes in parts]),
-                    model.confidence,
-                )
-                certificate = with_real_levels(certificate, result.problem, known)
+            with suppress(InfeasibleError):
+                certificate = self._with_real_levels(certificate, result)
             self._certificate = certificate
         return self._certificate
+
+    def _with_real_levels(
+        self, certificate: ConstrainedCertificate, result: ConstrainedResult
+    ) -> ConstrainedCertificate:
+        """Return the certificate with the real levels of constraints that speak of the truth."""
+        model = self.estimator_
+        if any(kept.is_believed for kept in certificate.constraints):
+            parts = [
+                (
+                    fit.task,
+                    fit.truth,
+                    self._solve_again(from_posterior(fit.posterior, model.votes_)).solved.outcomes,
+                )
+                for fit in model.cross_fits()
+            ]
+            known = KnownLabels(
+                np.concatenate([task for task, _, _ in parts]),
+                np.concatenate([truth for _, truth, _ in parts]),
+                np.concatenate([outcomes[task] for task, _, outcomes in parts]),
+                model.confidence,
+            )
+            return with_real_levels(certificate, result.problem, known)
+        return certificate
 
     @property
     def frontier_(self) -> Frontier | tuple[LevelPoint, ...]:

@@ -14,7 +14,7 @@ from faircrowd.errors import DataWarning, DrasticChangeWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.constraint import make_constraint
 from faircrowd.fair.constraints.constraint_kind import Constraint
-from faircrowd.fair.constraints.listed import listed_constraints, needed_columns, plain_parity
+from faircrowd.fair.constraints.listed import is_about_all, listed_constraints, needed_columns, plain_parity
 from faircrowd.fair.frontier import Frontier, trace_frontier
 from faircrowd.fair.general.constrained_result import (
     ConstrainedResult,
@@ -275,7 +275,11 @@ def make_fair(  # type: ignore[misc] # the other options are spelled out here al
         result = solve_constrained(
             tasks,
             read_group_columns(
-                tasks.tasks, sensitive_features, needed_columns(constraints), on_missing_group=on_missing_group
+                tasks.tasks,
+                sensitive_features,
+                needed_columns(constraints),
+                take_all=any(map(is_about_all, constraints)),
+                on_missing_group=on_missing_group,
             ),
             constraints,
             objective=objective,
@@ -283,6 +287,7 @@ def make_fair(  # type: ignore[misc] # the other options are spelled out here al
             random_state=random_state,
             strict=strict,
             min_group=min_group,
+            on_missing_group=on_missing_group,
         )
         _warn_of_truth(constraints)
         warn_of_constrained(result)

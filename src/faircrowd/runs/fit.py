@@ -68,7 +68,7 @@ def fit(options: RunOptions, progress: Progress = QUIET, places: Mapping[str, Pa
         else:
             estimator = options.fair.estimator(model, options.read)
             if options.fair.constraints:
-                more["sensitive_features"] = read_columns(options.fair.constraints, found.votes, here.read)
+                more["sensitive_features"] = read_columns(estimator.constraints, found.votes, here.read)
             fair = estimator.fit(found.votes, *gold, **more)
             model = fair.estimator_
     if options.audit is not None and model.votes_.groups is not None:

@@ -155,8 +155,12 @@ def _constrained_groups(
     rule: ConstrainedRule, ids: Any, posterior: NDArray[np.float64], own: Codes, folder: Path, tasks: Path | None
 ) -> NDArray[np.int32]:
     """Return the group of each task in each table of a rule, from the table of tasks that the run was given."""
-    options = read_json(folder / "summary.json", "summary")["options"]
-    place = options["tasks"] if tasks is None else tasks
+    try:
+        options = read_json(folder / "summary.json", "summary")["options"]
+        place, reading = options["tasks"] if tasks is None else tasks, options["reading"]
+        policy = reading["on_missing_group"]
+    except FAULTS as error:
+        raise InputError(f"{folder / 'summary.json'} is not the summary of a run: {error!r}.") from None
     columns = {}
     if rule.columns:
         if place is None or not Path(place).exists():
@@ -169,8 +173,8 @@ def _constrained_groups(
             Vocabulary.of(ids.to_pylist()),
             list(rule.columns),
             table=str(place),
-            delimiter=options["reading"].get("delimiter"),
-            on_missing_group=options["reading"]["on_missing_group"],
+            delimiter=reading.get("delimiter"),
+            on_missing_group=policy,
         )
     problem = read_posterior(posterior, None, without_groups=True)
     problem = replace(problem, classes=Vocabulary.of(list(rule.classes)), own=own)
@@ -185,8 +189,11 @@ def _next_worker(folder: Path, group: Any, n_classes: int) -> tuple[NDArray[np.f
     model = load_model(folder)
     average = model.average_errors if isinstance(model, ConfusionAggregator) else None
     if average is None:
-        people = pyarrow.csv.read_csv(folder / "workers.csv")
-        votes, agreement = people["votes"].to_numpy(), people["agreement"].to_numpy()
+        try:
+            people = pyarrow.csv.read_csv(folder / "workers.csv")
+            votes, agreement = people["votes"].to_numpy(), people["agreement"].to_numpy()
+        except (OSError, *FAULTS) as error:
+            raise InputError(f"{folder / 'workers.csv'} cannot be read: {error}") from None
         skill = float((votes * agreement).sum() / votes.sum())
         told = f"taken to agree with the label {skill:.1%} of the time, as the crowd's votes do"
         return skill_matrix(skill, n_classes)[None], told

@@ -215,10 +215,16 @@ class FairOptions:
     def estimator(self, model: "Aggregator", read: ReadOptions) -> "FairCrowd":
         """Return the estimator that makes the labels of an aggregator fair, between the groups as they are read."""
         from faircrowd.fair import FairCrowd
+        from faircrowd.fair.constraints.listed import is_about_all
 
-        asked = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("epsilon", "require")}
+        asked: dict[str, Any] = {
+            name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("epsilon", "require")
+        }
         if self.require:
-            asked["constraints"] = list(self.constraints)
+            about = read.group[0] if len(read.group) == 1 else read.group
+            given: list[Any] = list(self.constraints)
+            listed = [replace(c, group=about) if is_about_all(c) else c for c in given]
+            asked["constraints"] = listed
         elif self.epsilon is not None:
             asked["epsilon"] = self.epsilon
         return FairCrowd(model, **asked, min_group=read.min_group, small_groups=read.small_groups)
@@ -388,7 +394,7 @@ class RunOptions:
         check_policy(self.read.min_group, self.read.small_groups)
         if self.fair is not None:
             self.fair.check()
-            about_all = [c for c in self.fair.constraints if c.compares_groups and c.group_columns is None]
+            about_all = [c for c in self.fair.constraints if hasattr(c, "group") and c.group_columns is None]
             if not self.read.group and (about_all or not self.fair.require):
                 what = "epsilon bounds" if self.fair.epsilon is not None else f"{about_all[0]} is about"
                 raise OptionError(f"{what} the gap between groups; give group=...", parameter="epsilon")

@@ -107,7 +107,9 @@ def read_columns(constraints: "Sequence[Constraint]", votes: "VoteTable", read: 
     from faircrowd.fair.constraints.listed import needed_columns
     from faircrowd.fair.tasks.group_columns import read_group_columns
 
-    names = tuple(dict.fromkeys([*read.group, *needed_columns(constraints)]))
+    names = tuple(
+        dict.fromkeys([*read.group, *needed_columns(constraints)])
+    )  # a constraint about all columns is about those of group
     if not names:
         return {}
     return read_group_columns(

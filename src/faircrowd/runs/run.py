@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from faircrowd._checks import few
 from faircrowd._types import PathOrText
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
@@ -24,7 +25,7 @@ from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import problem_of
 from faircrowd.report import Summary, fair_lines, summarise
 from faircrowd.report.audit_text import audit_dict, audit_lines
-from faircrowd.report.constrained_story import constrained_lines, constrained_story
+from faircrowd.report.constrained.constrained_story import constrained_lines, constrained_story
 from faircrowd.report.story import fair_story, plain_story
 from faircrowd.runs.options import RunOptions
 from faircrowd.runs.progress import QUIET, Progress
@@ -267,7 +268,23 @@ class Run:
 
     def all_notes(self, *more: str) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
-        return [*self.votes.notes(), *self.notes, *more, *self.summary.notes()]
+        return [*self.votes.notes(), *self.notes, *more, *self.summary.notes(), *self._notes_of_constraints()]
+
+    def _notes_of_constraints(self) -> list[str]:
+        """Return which groups constraints leave out, and how reviewed tasks are counted."""
+        if not isinstance(self.certificate, ConstrainedCertificate):
+            return []
+        found = [
+            f"left out of {kept.text}: {few([f'{name} ({why})' for name, why in kept.left_out.items()])}"
+            for kept in self.certificate.constraints
+            if kept.left_out
+        ]
+        if self.certificate.reviewed:
+            found.append(
+                f"{self.certificate.reviewed:,} tasks are to be reviewed by a person; until then labels.csv, the "
+                "shares, the gap and the accuracies above count them with the aggregator's own label"
+            )
+        return found
 
     def details(self) -> dict[str, Any]:
         """Return the certificate or the audit, if there is one, as plain values, ready for JSON."""

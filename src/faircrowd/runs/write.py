@@ -13,7 +13,7 @@ from faircrowd.errors import InputError, OptionError
 from faircrowd.report import OutputFolder, groups_table, label_tables, workers_table
 from faircrowd.report.audit_text import audit_dict
 from faircrowd.report.charts import images
-from faircrowd.report.constrained_story import constrained_columns
+from faircrowd.report.constrained.constrained_reasons import constrained_columns
 from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence
 from faircrowd.report.page import render_page
 from faircrowd.report.reasons import Reasons
@@ -142,7 +142,11 @@ def _aggregate_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
     folder.forget(SPARK_LABELS)
     why: Callable[[slice], dict[str, Any]] | None = None
     if run.constrained is not None:
-        why = constrained_columns(run.constrained)
+        found = run.constrained
+        is_drawn = found.certificate.decision == "randomized"
+        why = constrained_columns(
+            found.rule, found.problem.tasks, found.problem.columns, found.solved.outcomes, is_drawn=is_drawn
+        )
     elif run.result is not None:
         why = Reasons.of(run.result).columns
     labels = None if result is None else run.labels

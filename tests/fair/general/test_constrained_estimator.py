@@ -194,7 +194,7 @@ def test_certificate_verifies_and_notices_changes() -> None:
     wrong[wrong == 2] = 0
     from faircrowd.errors import InputError
 
-    with pytest.raises(InputError, match="level of parity"):
+    with pytest.raises(InputError, match="s value is"):
         result.certificate.verify(named, groups, wrong, asked)
     import dataclasses
 

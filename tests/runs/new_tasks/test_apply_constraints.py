@@ -11,6 +11,10 @@ import pytest
 import faircrowd as fc
 from faircrowd.cli.app import run
 from faircrowd.fair import ConstrainedRule
+from faircrowd.fair.general.constrained_rule import PriceTable
+from faircrowd.fair.tasks.group_columns import read_group_columns
+from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.report.constrained.constrained_reasons import reasons_of
 from faircrowd.runs.verify import verify
 
 Run = Callable[..., tuple[int, str, str]]
@@ -142,3 +146,18 @@ def test_an_edited_rule_is_refused(crowd: Path, tmp_path: Path, faircrowd: Run) 
     (tmp_path / "rule.json").write_text('{"kind": "x"}')
     code, _, err = faircrowd(*given, "--out", tmp_path / "o.csv")
     assert (code, "its kind is not 'faircrowd.FairRule' or 'faircrowd.ConstrainedRule'" in err) == (2, True)
+
+
+def test_constraints_that_pull_against_each_other_are_both_named() -> None:
+    """Prices by hand: one constraint raises hire by 0.3 for women, another lowers it by 0.1 times its posterior."""
+    raises = PriceTable("up", ("sex",), False, ("f", "m"), np.array([[[0.0, -0.3], [0, 0], [0, 0]], np.zeros((3, 2))]))
+    lowers = PriceTable("down", ("sex",), False, ("f", "m"), np.array([[[0, 0], [0, 0], [0, 0.1]], np.zeros((3, 2))]))
+    rule = ConstrainedRule(("pass", "hire"), (raises, lowers), np.eye(2), np.zeros(2))
+    problem = read_posterior(pd.DataFrame({"pass": [0.6, 0.6], "hire": [0.4, 0.4]}), None, without_groups=True)
+    columns = read_group_columns(problem.tasks, pd.DataFrame({"sex": ["f", "m"]}))
+    outcomes = rule.outcome_codes(problem, columns)
+    assert outcomes.tolist() == [1, 0]
+    assert reasons_of(rule, problem, columns, outcomes, is_drawn=True).tolist() == [
+        "changed from pass to hire: up raises hire by 0.3 for sex=f, although down lowers hire by 0.04 for sex=f",
+        "kept: the label with the highest score",
+    ]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faircrowd.fair.constraints.constraint_kind import Columns, Constraint, about, check_level
+from faircrowd.fair.constraints.constraint_kind import Columns, Constraint, about
 from faircrowd.fair.constraints.quantities import Comparison, Difference, GroupedTasks
 
 __all__ = ["AccuracyParity"]
@@ -29,13 +29,9 @@ class AccuracyParity(Constraint):
     level_name: ClassVar[str] = "epsilon"
     is_about_truth: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        """Check the limit."""
-        check_level(self, "epsilon")
-
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
-        return f"allow accuracies to differ by {level:g} instead of {self.epsilon:g}"
+        return f"allow accuracies to differ by {self.easier(level)} instead of {self.epsilon:g}"
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare the shares of correct labels."""

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faircrowd.fair.constraints.constraint_kind import Constraint, check_level
+from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.quantities import Comparison, GroupedTasks, Range
 
 __all__ = ["ChangeBudget", "ReviewBudget"]
@@ -26,13 +26,11 @@ class ChangeBudget(Constraint):
     by_own_label: ClassVar[bool] = True
     compares_groups: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        """Check the limit."""
-        check_level(self, "share")
-
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
-        return f"at least {math.ceil(level * n_tasks - 1e-6):,} of {n_tasks:,} labels must change ({level:.3g})"
+        return (
+            f"at least {math.ceil((level - 2e-6) * n_tasks):,} of {n_tasks:,} labels must change ({self.easier(level)})"
+        )
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare the share of changed labels with its limit; groups are the own labels."""
@@ -61,13 +59,10 @@ class ReviewBudget(Constraint):
     adds_review: ClassVar[bool] = True
     compares_groups: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        """Check the limit."""
-        check_level(self, "share")
-
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
-        return f"at least {math.ceil(level * n_tasks - 1e-6):,} of {n_tasks:,} tasks must be reviewed ({level:.3g})"
+        least = math.ceil((level - 2e-6) * n_tasks)
+        return f"at least {least:,} of {n_tasks:,} tasks must be reviewed ({self.easier(level)})"
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare the share of reviewed tasks with its limit."""

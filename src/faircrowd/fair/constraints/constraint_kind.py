@@ -1,5 +1,6 @@
 """What every constraint has: the groups that it compares, and the comparisons that it makes of them."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -63,6 +64,19 @@ class Constraint(ABC):
 
     compares_groups: ClassVar[bool] = True
     """Whether it needs at least two groups."""
+
+    def __post_init__(self) -> None:
+        """Turn lists of columns and labels into tuples, and check the limit."""
+        for name in ("group", "within", "labels"):
+            given = getattr(self, name, None)
+            if name == "labels" and isinstance(given, str):
+                raise OptionError(f"{type(self).__name__}.labels is a list of labels; for one label, give label=...")
+            if given is not None and not isinstance(given, str):
+                object.__setattr__(self, name, tuple(given))
+        if getattr(self, "label", None) is not None and getattr(self, "labels", None) is not None:
+            raise OptionError(f"{type(self).__name__} has label and labels; give one of the two.")
+        if isinstance(self.level_name, str) and self.level_name and type(self).level_name == self.level_name:
+            check_level(self, self.level_name)
 
     @abstractmethod
     def comparisons(self, tasks: GroupedTasks) -> Sequence[Comparison]:
@@ -139,7 +153,13 @@ class Constraint(ABC):
 
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax this constraint to a limit."""
-        return f"allow {type(self).__name__} {level:g} instead of {self.level:g}"
+        return f"allow {type(self).__name__} {self.easier(level)} instead of {self.level:g}"
+
+    def easier(self, level: float) -> str:
+        """Return a limit in four digits, rounded to the side that is easier to keep."""
+        step = 10.0 ** (math.floor(math.log10(max(abs(level), 1e-12))) - 3)
+        rounded = math.floor(level / step + 1e-9) if self.is_floor else math.ceil(level / step - 1e-9)
+        return f"{min(max(rounded * step, 0.0), 1.0):.4g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the constraint as plain values."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from faircrowd.fair.constraints.constraint_kind import Columns, Constraint, about, check_level
+from faircrowd.fair.constraints.constraint_kind import Columns, Constraint, about
 from faircrowd.fair.constraints.quantities import Comparison, Difference, GroupedTasks
 
 __all__ = ["DemographicParity"]
@@ -35,13 +35,9 @@ class DemographicParity(Constraint):
     word: ClassVar[str] = "parity"
     level_name: ClassVar[str] = "epsilon"
 
-    def __post_init__(self) -> None:
-        """Check the limit."""
-        check_level(self, "epsilon")
-
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
-        return f"allow a gap of {level:g} instead of {self.epsilon:g}"
+        return f"allow a gap of {self.easier(level)} instead of {self.epsilon:g}"
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare the rates of each label."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from faircrowd.fair.constraints.constraint_kind import Columns, Constraint, about, check_level
+from faircrowd.fair.constraints.constraint_kind import Columns, Constraint, about
 from faircrowd.fair.constraints.quantities import Comparison, Difference, GroupedTasks
 
 __all__ = ["EqualOpportunity", "EqualizedOdds"]
@@ -37,13 +37,9 @@ class EqualOpportunity(Constraint):
     level_name: ClassVar[str] = "epsilon"
     is_about_truth: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        """Check the limit."""
-        check_level(self, "epsilon")
-
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
-        return f"allow a gap of {level:g} instead of {self.epsilon:g} in opportunity"
+        return f"allow a gap of {self.easier(level)} instead of {self.epsilon:g} in opportunity"
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare, for each class, the rates of its label among its tasks."""
@@ -77,13 +73,9 @@ class EqualizedOdds(Constraint):
     level_name: ClassVar[str] = "epsilon"
     is_about_truth: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        """Check the limit."""
-        check_level(self, "epsilon")
-
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
-        return f"allow a gap of {level:g} instead of {self.epsilon:g} in odds"
+        return f"allow a gap of {self.easier(level)} instead of {self.epsilon:g} in odds"
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare the rates of each label among the tasks of each class."""
@@ -96,14 +88,11 @@ class EqualizedOdds(Constraint):
 
 
 def _where_true(tasks: GroupedTasks, truth: int, label: int, epsilon: float) -> list[Comparison]:
-    """Compare the rates of a label among the tasks of a class; groups that have none of these are left out."""
-    names = tasks.classes.names
-    return [
-        Difference(
-            [tasks.rate_where(a, truth, label) for a in members if tasks.belief[a, truth] > 0],
-            epsilon,
-            about(f"rate of label {names[label]} where {names[truth]} is true", stratum),
-        )
-        for stratum, members in tasks.strata
-        if (tasks.belief[members, truth] > 0).sum() > 1
-    ]
+    """Compare the rates of a label among the tasks of a class; groups that have too few of these are left out."""
+    names, found = tasks.classes.names, list[Comparison]()
+    for stratum, members in tasks.strata:
+        enough = [a for a in members.tolist() if tasks.believed_tasks(a, truth) >= max(tasks.min_group, 1) - 1e-9]
+        if len(enough) > 1:
+            what = about(f"rate of label {names[label]} where {names[truth]} is true", stratum)
+            found.append(Difference([tasks.rate_where(a, truth, label) for a in enough], epsilon, what))
+    return found

@@ -7,7 +7,7 @@ from faircrowd.errors import OptionError
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.demographic_parity import DemographicParity
 
-__all__ = ["listed_constraints", "needed_columns", "plain_parity"]
+__all__ = ["is_about_all", "listed_constraints", "needed_columns", "plain_parity"]
 
 
 def listed_constraints(epsilon: float | None, constraints: Sequence[Constraint] | None) -> tuple[Constraint, ...]:
@@ -45,12 +45,19 @@ def plain_parity(constraints: Sequence[Constraint]) -> float | None:
 
 
 def needed_columns(constraints: Sequence[Constraint]) -> tuple[str, ...]:
-    """Return the sensitive columns that constraints name; none if one of them is about all columns there are."""
+    """Return the sensitive columns that constraints name."""
     names: list[str] = []
     for constraint in constraints:
-        if constraint.by_own_label or constraint.adds_review:
-            continue
-        if constraint.group_columns is None:
-            return ()
-        names += [*constraint.group_columns, *constraint.stratum_columns]
+        names += [*(constraint.group_columns or ()), *constraint.stratum_columns]
     return tuple(dict.fromkeys(names))
+
+
+def is_about_all(constraint: Constraint) -> bool:
+    """Return whether a constraint is about the groups of all sensitive columns that there are.
+
+    Examples
+    --------
+    >>> is_about_all(DemographicParity(0.1)), is_about_all(DemographicParity(0.1, group="sex"))
+    (True, False)
+    """
+    return hasattr(constraint, "group") and constraint.group_columns is None

@@ -87,6 +87,8 @@ class GroupedTasks:
         The part of all weight that is, as the posterior believes, of each class.
     has_review : bool
         Whether a task may be sent to a person instead of getting a label.
+    min_group : int
+        How many tasks a group needs to be compared.
     """
 
     classes: Vocabulary
@@ -96,6 +98,11 @@ class GroupedTasks:
     mass: NDArray[np.float64]
     belief: NDArray[np.float64]
     has_review: bool = False
+    min_group: int = 1
+
+    def believed_tasks(self, group: int, truth: int) -> float:
+        """Return how many tasks of a group are, as believed, truly of a class."""
+        return float(self.tasks[group] * self.belief[group, truth] / self.mass[group])
 
     @property
     def n_classes(self) -> int:
@@ -174,6 +181,12 @@ class Comparison(Protocol):
     def excess(self, values: NDArray[np.float64]) -> float:
         """Return by how much the limit is exceeded, in units of the quantities; negative if there is room left."""
 
+    def relieved(self, values: NDArray[np.float64], relief: float) -> float:
+        """Return the level that is allowed if the limit may be exceeded by ``relief``, in units of the quantities."""
+
+    def centre(self, values: NDArray[np.float64]) -> float:
+        """Return the number that the quantities are held close to."""
+
     def miss(self, values: NDArray[np.float64]) -> float:
         """Return by how much the level is beyond the limit: the same, in units of the level."""
 
@@ -195,6 +208,14 @@ class Difference:
         """Return the largest difference minus its limit."""
         return self.level(values) - self.at_most
 
+    def relieved(self, values: NDArray[np.float64], relief: float) -> float:
+        """Return a larger difference."""
+        return min(self.at_most + relief, 1.0)
+
+    def centre(self, values: NDArray[np.float64]) -> float:
+        """Return the middle."""
+        return float(values.max() + values.min()) / 2
+
     miss = excess
 
 
@@ -215,6 +236,15 @@ class Ratio:
     def excess(self, values: NDArray[np.float64]) -> float:
         """Return by how much the smallest is below its part of the largest."""
         return self.at_least * float(values.max()) - float(values.min())
+
+    def relieved(self, values: NDArray[np.float64], relief: float) -> float:
+        """Return a smaller ratio."""
+        largest = float(values.max())
+        return max(self.at_least - relief / largest, 0.0) if largest > 0 else self.at_least
+
+    def centre(self, values: NDArray[np.float64]) -> float:
+        """Return the largest quantity."""
+        return float(values.max())
 
     def miss(self, values: NDArray[np.float64]) -> float:
         """Return by how much the ratio is below its limit."""
@@ -243,5 +273,13 @@ class Range:
     def excess(self, values: NDArray[np.float64]) -> float:
         """Return by how much a quantity is beyond its limits."""
         return float(np.maximum(values - self.high, self.low - values).max())
+
+    def relieved(self, values: NDArray[np.float64], relief: float) -> float:
+        """Return the limit that a quantity may reach."""
+        return float(self.high + relief if np.isfinite(self.high) else self.low - relief)
+
+    def centre(self, values: NDArray[np.float64]) -> float:
+        """Return 0: there is none."""
+        return 0.0
 
     miss = excess

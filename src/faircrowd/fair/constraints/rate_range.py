@@ -40,6 +40,7 @@ class RateRange(Constraint):
 
     def __post_init__(self) -> None:
         """Check the limits."""
+        super().__post_init__()
         if self.low is None and self.high is None:
             raise OptionError("RateRange needs low, high or both.")
         low, high = (
@@ -72,7 +73,7 @@ class RateRange(Constraint):
 
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
-        return f"allow a rate of {level:g} instead of {self.level:g}"
+        return f"allow a rate of {self.easier(level)} instead of {self.level:g}"
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare each rate with the limits."""

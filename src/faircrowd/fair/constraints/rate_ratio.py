@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from faircrowd._checks import check_number
 from faircrowd.errors import OptionError
-from faircrowd.fair.constraints.constraint_kind import Columns, Constraint, about, check_level
+from faircrowd.fair.constraints.constraint_kind import Columns, Constraint, about
 from faircrowd.fair.constraints.quantities import Comparison, GroupedTasks, Ratio
 
 __all__ = ["RateRatio"]
@@ -45,11 +45,11 @@ class RateRatio(Constraint):
                 f"got {self.ratio:g}. Did you mean {1 / self.ratio:.2g}?",
                 parameter="RateRatio.ratio",
             )
-        check_level(self, "ratio")
+        super().__post_init__()
 
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
-        return f"allow a ratio of {level:g} instead of {self.ratio:g}"
+        return f"allow a ratio of {self.easier(level)} instead of {self.ratio:g}"
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare the rates of each label."""

@@ -5,7 +5,7 @@ such outcome are decided, the program is solved over the others, and its multipl
 and bound differ, or there is no solution, more outcomes are admitted and the program is solved again.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,12 +25,12 @@ from faircrowd.fair.general.row_matrix import RowMatrix
 from faircrowd.fair.general.soft_dual import good_multipliers
 from faircrowd.fair.tolerances import HIGHS_FEASIBILITY, PROVED_OPTIMAL
 
-__all__ = ["BestFractions", "find_best_fractions"]
+__all__ = ["BestFractions", "find_best_fractions", "least_violation"]
 
 _MAX_ATOMS_AT_ONCE = 300
 _FIRST_WIDTH = 3e-4
-_VIOLATION_COST = 100.0
-"""What a unit of violation costs when it is sought how far constraints must be relaxed: more than labels can gain."""
+_LEAST_RANGE = 0.1
+"""Gains that differ by less, or by more than its inverse, are scaled."""
 
 _KEPT = 1e-9
 """Rows are kept if they are violated by no more than this in all."""
@@ -69,49 +69,74 @@ def find_best_fractions(
     atoms: CellAtoms, rows: RowMatrix, n_cells: int, start: NDArray[np.float64] | None = None
 ) -> BestFractions:
     """Find the best randomized outcomes; ``start`` may hold the multipliers of similar limits."""
+    scale = float(np.ptp(atoms.gains)) or 1.0
+    if _LEAST_RANGE < scale < 1 / _LEAST_RANGE:
+        return _find(atoms, rows, n_cells, start)
+    # Temperatures and tolerances are for gains of about 1.
+    found = _find(atoms._replace(gains=atoms.gains / scale), rows, n_cells, None if start is None else start / scale)
+    return replace(found, multipliers=found.multipliers * scale, value=found.value * scale, bound=found.bound * scale)
+
+
+def _find(atoms: CellAtoms, rows: RowMatrix, n_cells: int, start: NDArray[np.float64] | None) -> BestFractions:
     n_atoms = atoms.mass.size
     if n_atoms <= _MAX_ATOMS_AT_ONCE:
         allowed = np.ones(atoms.gains.shape, dtype=bool)
-        found = _restricted(atoms, rows, n_cells, allowed)
-        return found or _violating_least(atoms, rows, n_cells, allowed)
+        return _restricted(atoms, rows, n_cells, allowed) or least_violation(atoms, rows, n_cells)
     near, first_width = good_multipliers(atoms, rows, n_cells, start)
     width, best = first_width, None
     allowed = _near_best(atoms, rows, n_cells, near, width)
     while True:
         found = _restricted(atoms, rows, n_cells, allowed)
-        if found is None and best is None and width > first_width:
-            least = _violating_least(atoms, rows, n_cells, allowed)
+        if found is None and best is None and width == first_width:
+            least = least_violation(atoms, rows, n_cells)
             if not least.is_feasible:
                 return least
-            allowed |= least.fractions > 0
-            found = _restricted(atoms, rows, n_cells, allowed)
         if found is not None and (best is None or found.bound - found.value < best.bound - best.value):
             best = found
         if best is not None and (best.bound - best.value <= PROVED_OPTIMAL or allowed.all()):
             return best
-        if allowed.all():
-            raise SolverError(
-                "HiGHS found no solution of the linear program over all tasks, although there is one; weights or gains "
-                "that differ by many orders of magnitude can cause this: bring them closer together."
-            )
+        if allowed.all():  # the constraints can be kept by less than the digits that HiGHS is accurate to
+            return replace(least_violation(atoms, rows, n_cells), violation=np.full(rows.n_rows, np.inf))
         width *= 4 if found is None else 2
         allowed |= _near_best(atoms, rows, n_cells, near, width)
         if found is not None:
             allowed |= _near_best(atoms, rows, n_cells, found.multipliers, width)
 
 
-def _violating_least(atoms: CellAtoms, rows: RowMatrix, n_cells: int, allowed: NDArray[np.bool_]) -> BestFractions:
-    """Return the outcomes that violate the rows least; ``allowed`` is where the search begins."""
-    allowed = allowed.copy()
+def least_violation(atoms: CellAtoms, rows: RowMatrix, n_cells: int) -> BestFractions:
+    """Return outcomes that violate the rows least, whatever they gain: whether constraints can be kept at all.
+
+    Where no row weighs tasks by their posterior, only how many tasks of a cell get an outcome counts.
+    """
+    if atoms.features.shape[1] == 0:
+        mass = np.bincount(atoms.cell, weights=atoms.mass, minlength=n_cells).astype(np.float64)
+        cells = np.flatnonzero(mass > 0).astype(np.int32)
+        n_tasks = np.bincount(atoms.cell, weights=atoms.n_tasks, minlength=n_cells).astype(np.int64)
+        nothing = np.zeros((cells.size, atoms.gains.shape[1]))
+        few = CellAtoms(nothing, np.empty((cells.size, 0)), cells, mass[cells], n_tasks[cells])
+        found = _violating_least(few, rows, n_cells)
+        place = np.zeros(n_cells, dtype=np.int64)
+        place[cells] = np.arange(cells.size)
+        return replace(found, fractions=found.fractions[place[atoms.cell]])
+    return _violating_least(atoms._replace(gains=np.zeros_like(atoms.gains)), rows, n_cells)
+
+
+def _violating_least(atoms: CellAtoms, rows: RowMatrix, n_cells: int) -> BestFractions:
+    """Minimise the violation over atoms whose gains are 0: first over few outcomes, then over those that matter."""
+    allowed = np.ones(atoms.gains.shape, dtype=bool)
+    if atoms.mass.size > _MAX_ATOMS_AT_ONCE:
+        allowed = _near_best(atoms, rows, n_cells, np.zeros(rows.n_rows), -1.0)
+        order = np.argsort(atoms.cell, kind="stable")
+        allowed[order[:: max(atoms.mass.size // _MAX_ATOMS_AT_ONCE, 1)]] = True
     width = _FIRST_WIDTH
     while True:
-        found = _restricted(atoms, rows, n_cells, allowed, _VIOLATION_COST)
+        found = _restricted(atoms, rows, n_cells, allowed, 1.0)
         if found is None:
             raise SolverError("HiGHS found no solution of the linear program, not even one that breaks constraints.")
-        if found.bound - found.value <= 10 * PROVED_OPTIMAL * _VIOLATION_COST or allowed.all():
+        if found.bound - found.value <= PROVED_OPTIMAL or allowed.all():
             return found
-        width *= 4
         allowed |= _near_best(atoms, rows, n_cells, found.multipliers, width)
+        width *= 4
 
 
 def _near_best(

@@ -45,8 +45,8 @@ def level_on_tasks(problem: ConstrainedProblem, number: int, outcomes: Codes, co
     """Return how outcomes stand to a constraint of a problem."""
     constraint: Constraint = problem.constraints[number]
     _, partition, comparisons = problem.compared[number]
-    values, level, _ = measure(problem, problem.fractions_of(outcomes))[number]
-    _, before, _ = measure(problem, problem.fractions_of(problem.tasks.own))[number]
+    values, _, level, _ = measure(problem, problem.fractions_of(outcomes))[number]
+    _, _, before, _ = measure(problem, problem.fractions_of(problem.tasks.own))[number]
     n_quantities = sum(len(comparison.quantities) for comparison in comparisons)
     z = float(ndtri(1 - (1 - confidence) / (2 * n_quantities)))
     added = _Added(problem, partition, outcomes)

@@ -1,29 +1,39 @@
 """The certificate of labels that keep a list of constraints: what was asked, what was reached, and the proof."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.aggregate.posterior import choose
 from faircrowd.errors import InputError
 from faircrowd.fair.constraints.constraint_kind import Constraint
-from faircrowd.fair.constraints.listed import needed_columns
-from faircrowd.fair.constraints.quantities import Comparison
+from faircrowd.fair.constraints.listed import is_about_all, needed_columns
+from faircrowd.fair.constraints.quantities import Difference, Range
 from faircrowd.fair.general.cell_atoms import highest_scores, prices_at
-from faircrowd.fair.general.constrained_solve import ConstrainedProblem, ConstrainedSolution, pose
+from faircrowd.fair.general.constrained_solve import ConstrainedProblem, ConstrainedSolution, outcome_names, pose
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.group_columns import read_group_columns
 from faircrowd.fair.tasks.read_posterior import label_codes, read_posterior
 from faircrowd.fair.tolerances import EQUAL_VALUES, SLACK
+from faircrowd.votes import Vocabulary
+from faircrowd.votes.vocabulary import Codes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from faircrowd._types import ByTask, FrameLike, ValuesLike
 
-__all__ = ["ConstrainedCertificate", "KeptConstraint", "certify_constraints", "measure"]
+__all__ = [
+    "ConstrainedCertificate",
+    "KeptConstraint",
+    "Measured",
+    "certify_constraints",
+    "measure",
+    "outcome_codes",
+]
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,8 @@ class ConstrainedCertificate:
     seconds : float
     tasks, min_group : int
         The number of tasks, and how many a group needs to be compared.
+    ties : str
+        Which class is the own label where the posterior is tied.
     on_missing_group : str
         What was done with tasks without a group.
     why : str
@@ -121,6 +133,7 @@ class ConstrainedCertificate:
     seconds: float
     tasks: int
     min_group: int = 1
+    ties: str = "first"
     on_missing_group: str = "error"
     why: str = ""
     on_average: dict[str, Any] | None = None
@@ -154,23 +167,57 @@ class ConstrainedCertificate:
         """
         problem = read_posterior(posterior, None, sample_weight=sample_weight, without_groups=True)
         columns = read_group_columns(
-            problem.tasks, sensitive_features, needed_columns(constraints), on_missing_group=self.on_missing_group
+            problem.tasks,
+            sensitive_features,
+            needed_columns(constraints),
+            take_all=any(map(is_about_all, constraints)),
+            on_missing_group=self.on_missing_group,
         )
         gain = Gain(self.objective, np.asarray(self.gain_matrix), np.asarray(self.gain_offset))
+        problem = replace(problem, own=choose(problem.posterior, self.ties))
         posed = pose(problem, constraints, columns, gain, self.min_group)
-        codes = label_codes(problem, labels)
         if [str(constraint) for constraint in constraints] != [kept.text for kept in self.constraints]:
             raise InputError("The certificate is about other constraints than these.")
-        levels = [level for _, level, _ in measure(posed, posed.fractions_of(codes))]
-        multipliers = np.asarray(self.multipliers)
-        found = {"dual_bound": dual_bound(posed, multipliers)}
-        found |= {f"level of {kept.text}": level for kept, level in zip(self.constraints, levels, strict=True)}
-        stated = {"dual_bound": self.dual_bound} | {f"level of {kept.text}": kept.level for kept in self.constraints}
+        outcomes = outcome_codes(posed, labels)
+        fractions, own = posed.fractions_of(outcomes), posed.fractions_of(posed.tasks.own)
+        measured = measure(posed, fractions)
+        mass, is_label = posed.atoms.mass[:, None], outcomes < posed.tasks.n_classes
+        found = {
+            "dual_bound": dual_bound(posed, np.asarray(self.multipliers)),
+            "value": float((mass * fractions * posed.atoms.gains).sum()),
+            "value_before": float((mass * own * posed.atoms.gains).sum()),
+            "believed_accuracy": float((mass * fractions * _belief(posed)).sum()),
+            "believed_accuracy_before": float((mass * own * _belief(posed)).sum()),
+            "changed": float((outcomes != posed.tasks.own)[is_label].sum()),
+            "reviewed": float((~is_label).sum()),
+            "tasks": float(outcomes.size),
+            "optimality_gap": self.bound - self.value,
+        }
+        stated = {name: float(getattr(self, name)) for name in found}
+        for kept, one in zip(self.constraints, measured, strict=True):
+            found[f"level of {kept.text}"], stated[f"level of {kept.text}"] = one.level, kept.level
         for name, value in found.items():
-            if abs(value - stated[name]) > tolerance:
+            if not abs(value - stated[name]) <= tolerance:
                 raise InputError(f"The certificate's {name} is {stated[name]!r}; recomputed it is {value!r}.")
+        if all(one.excess <= tolerance for one in measured) and self.bound < self.value - tolerance:
+            raise InputError(f"The certificate's bound {self.bound!r} is below its value {self.value!r}.")
         if self.bound > self.dual_bound + tolerance:
             raise InputError(f"The certificate's bound {self.bound!r} is above its dual bound {self.dual_bound!r}.")
+
+
+def _belief(problem: ConstrainedProblem) -> NDArray[np.float64]:
+    """Return the probability that each outcome of each atom is right; a person always is."""
+    n_atoms = problem.atoms.mass.size
+    return np.column_stack([problem.posterior, np.ones((n_atoms, problem.n_outcomes - problem.tasks.n_classes))])
+
+
+def outcome_codes(problem: ConstrainedProblem, labels: "ByTask") -> Codes:
+    """Return the outcome of each task; with a review budget, what is no label stands for a review."""
+    if not problem.has_review:
+        return label_codes(problem.tasks, labels)
+    names = outcome_names(problem.tasks.classes.to_list())
+    wider = replace(problem.tasks, classes=Vocabulary.of(names if not problem.tasks.as_array else [*names[:-1], -1]))
+    return label_codes(wider, labels)
 
 
 def dual_bound(problem: ConstrainedProblem, multipliers: NDArray[np.float64]) -> float:
@@ -182,10 +229,27 @@ def dual_bound(problem: ConstrainedProblem, multipliers: NDArray[np.float64]) ->
     return highest_scores(problem.atoms, prices_at(problem.rows, balanced, shape)) + problem.rows.dual_cost(balanced)
 
 
-def measure(
-    problem: ConstrainedProblem, fractions: NDArray[np.float64]
-) -> list[tuple[list[NDArray[np.float64]], float, float]]:
-    """Return for each constraint the values of its comparisons, its level, and by how much its limit is exceeded."""
+class Measured(NamedTuple):
+    """How labels stand to one constraint.
+
+    Attributes
+    ----------
+    values : list of ndarray
+        The quantities of each comparison.
+    worst : int
+        The comparison that exceeds its limit by most, or is nearest to it.
+    level, excess : float
+        The level of that comparison, and by how much its limit is exceeded, in units of its quantities.
+    """
+
+    values: list[NDArray[np.float64]]
+    worst: int
+    level: float
+    excess: float
+
+
+def measure(problem: ConstrainedProblem, fractions: NDArray[np.float64]) -> list[Measured]:
+    """Return how outcomes stand to each constraint."""
     amounts = problem.amounts(fractions)
     found = []
     for _, partition, comparisons in problem.compared:
@@ -193,39 +257,37 @@ def measure(
             np.array([quantity.of(amounts[partition]) for quantity in comparison.quantities])
             for comparison in comparisons
         ]
-        worst = _worst(comparisons, values)
-        excess = max(one.excess(at) for one, at in zip(comparisons, values, strict=True))
-        found.append((values, comparisons[worst].level(values[worst]), excess))
+        worst = int(np.argmax([one.excess(of) for one, of in zip(comparisons, values, strict=True)]))
+        level, excess = comparisons[worst].level(values[worst]), comparisons[worst].excess(values[worst])
+        found.append(Measured(values, worst, level, excess))
     return found
 
 
-def _worst(comparisons: Sequence[Comparison], values: Sequence[NDArray[np.float64]]) -> int:
-    return int(np.argmax([comparison.miss(found) for comparison, found in zip(comparisons, values, strict=True)]))
-
-
-def certify_constraints(solution: ConstrainedSolution, decision: str, min_group: int = 1) -> ConstrainedCertificate:
+def certify_constraints(
+    solution: ConstrainedSolution, decision: str, min_group: int = 1, on_missing_group: str = "error"
+) -> ConstrainedCertificate:
     """Return the certificate of a solution."""
     problem, best = solution.problem, solution.best
     tasks, gain = problem.tasks, problem.gain
-    n_outcomes = problem.n_outcomes
     fractions, own = problem.fractions_of(solution.outcomes), problem.fractions_of(tasks.own)
     after, before, average = (measure(problem, found) for found in (fractions, own, best.fractions))
-    relief = _relief(problem, solution.excess)
+    relief = _relief(problem, solution.excess, is_drawn=decision == "randomized")
     kept = []
     for c, constraint in enumerate(problem.constraints):
-        (values, level, excess), (values_before, level_before, _) = after[c], before[c]
+        (values, worst, level, excess), (values_before, _, level_before, _) = after[c], before[c]
         _, partition, comparisons = problem.compared[c]
         limit = constraint.level if constraint.level_name else None
+        allowed = comparisons[worst].relieved(values[worst], relief[c])
         kept.append(
             KeptConstraint(
                 text=str(constraint),
                 limit=limit,
-                allowed=None if limit is None else limit + relief[c] * (-1 if constraint.is_floor else 1),
+                allowed=None if limit is None else allowed,
                 level=level,
                 level_before=level_before,
                 kept=excess <= relief[c] + SLACK + EQUAL_VALUES,
                 is_believed=constraint.is_about_truth,
-                price=_price(problem, best.multipliers, c),
+                price=_price(problem, best.multipliers, average, c),
                 comparisons=[
                     {
                         "about": comparison.about,
@@ -236,14 +298,13 @@ def certify_constraints(solution: ConstrainedSolution, decision: str, min_group:
                     }
                     for comparison, now, then in zip(comparisons, values, values_before, strict=True)
                 ],
-                left_out=problem.left_out[partition] if constraint.compares_groups else {},
+                left_out=problem.left_out[partition] | _too_few(constraint, problem, c),
             )
         )
     mass = problem.atoms.mass
-    belief = np.column_stack([problem.posterior, np.ones((mass.size, n_outcomes - tasks.n_classes))])
+    belief = _belief(problem)
     is_label = solution.outcomes < tasks.n_classes
     changed = int((solution.outcomes[is_label] != tasks.own[is_label]).sum())
-    exceeds = decision == "deterministic" and solution.excess > 0
     bound = (
         max(solution.bound, solution.value) if abs(solution.bound - solution.value) < EQUAL_VALUES else solution.bound
     )
@@ -269,44 +330,85 @@ def certify_constraints(solution: ConstrainedSolution, decision: str, min_group:
         seconds=solution.seconds,
         tasks=tasks.group.size,
         min_group=min_group,
-        why=_WHY_DRAWN if decision == "randomized" else _WHY_EXCEEDED if exceeds else "",
+        ties=tasks.ties,
+        on_missing_group=on_missing_group,
+        why=_WHY_DRAWN if decision == "randomized" else _why_exceeded(solution.excess),
         on_average=None
         if decision != "randomized"
-        else {"value": best.value, "levels": [level for _, level, _ in average]},
+        else {"value": best.value, "levels": [found.level for found in average]},
     )
 
 
-_WHY_EXCEEDED = (
-    "whole tasks cannot keep every limit to the letter without losing more than rounding explains, so a limit may be "
-    "exceeded by less than what one task of the smallest group weighs in it"
-)
+def _why_exceeded(excess: float) -> str:
+    """Say why limits may be exceeded; nothing if they may not."""
+    if excess == 0.0:
+        return ""
+    what = "less than what one task" if excess < 1 else f"up to what {excess:g} tasks"
+    if not np.isfinite(excess):
+        return "no labels of whole tasks near the best randomized ones keep every limit, so limits are exceeded"
+    return (
+        "whole tasks cannot keep every limit to the letter without losing more than rounding explains, so a limit may "
+        f"be exceeded by {what} of the smallest group weighs in it"
+    )
+
+
 _WHY_DRAWN = (
     "labels were drawn: on average over draws every limit is kept, and the labels of a draw are within one task per "
     "cell (combination of the groups of all constraints) of that"
 )
 
 
-def _relief(problem: ConstrainedProblem, excess: float) -> list[float]:
-    """Return by how much the level of each constraint may exceed its limit."""
+def _relief(problem: ConstrainedProblem, excess: float, *, is_drawn: bool) -> list[float]:
+    """Return by how much each limit may be exceeded, in units of the quantities.
+
+    Labels of a draw may be off by one task in each cell of two groups; others by a part of a task of the smallest.
+    """
     found = []
     for c, (_, partition, comparisons) in enumerate(problem.compared):
-        rows = problem.rows.relief[problem.rows.constraint == c]
-        cells = np.bincount(problem.of_cell[partition]).max() if excess >= 1.0 else 1
-        twice = 2.0 if any(len(comparison.quantities) > 1 for comparison in comparisons) else 1.0
-        found.append(float(rows.max(initial=0.0)) * twice * excess * float(cells))
+        one_task = float(problem.rows.relief[problem.rows.constraint == c].max(initial=0.0))
+        if any(isinstance(comparison, Difference) for comparison in comparisons):
+            one_task *= 2.0  # half of it in each row
+        if is_drawn:
+            several = any(len(comparison.quantities) > 1 for comparison in comparisons)
+            one_task *= float(np.bincount(problem.of_cell[partition]).max()) * (2.0 if several else 1.0)
+        found.append(one_task * excess if np.isfinite(excess) else 0.0)
     return found
 
 
-def _price(problem: ConstrainedProblem, multipliers: NDArray[np.float64], number: int) -> float:
-    """Return by how much the objective rises if the limit of a constraint is relaxed by one."""
-    constraint = problem.constraints[number]
+def _too_few(constraint: Constraint, problem: ConstrainedProblem, number: int) -> dict[str, str]:
+    """Return groups that are in a stratum but not in each of its comparisons."""
+    _, partition, comparisons = problem.compared[number]
+    if not constraint.is_about_truth:
+        return {}
+    tasks = problem.grouped[partition]
+    members = {tasks.groups[a] for _, rows in tasks.strata for a in rows.tolist()} if len(tasks.strata) == 1 else set()
+    return {
+        f"{name} ({comparison.about})": "too few tasks that are believed to be so"
+        for comparison in comparisons
+        for name in sorted(members - {quantity.name for quantity in comparison.quantities})
+    }
+
+
+def _price(
+    problem: ConstrainedProblem, multipliers: NDArray[np.float64], average: list[Measured], number: int
+) -> float:
+    """Return by how much the objective rises per unit by which the limit of a constraint is relaxed."""
+    constraint, rows = problem.constraints[number], problem.rows
     if not constraint.level_name:
-        return float(np.abs(multipliers[problem.rows.constraint == number]).sum())
+        return float(np.abs(multipliers[rows.constraint == number]).sum())
     step = 1e-6 * (-1 if constraint.is_floor else 1)
-    level = constraint.level
-    if not 0 <= level + step <= 1:
-        return 0.0
-    moved = problem.with_level(number, level + step).rows
-    slope = (moved.upper - problem.rows.upper) * np.maximum(multipliers, 0.0)
-    slope += (moved.lower - problem.rows.lower) * np.minimum(multipliers, 0.0)
-    return float(slope.sum() / abs(step))
+    if not 0 <= constraint.level + step <= 1:
+        step = -step  # at the end of the range, the slope to the other side
+    moved = problem.with_level(number, constraint.level + step).rows
+    slope = (moved.upper - rows.upper) * np.maximum(multipliers, 0.0)
+    slope += (moved.lower - rows.lower) * np.minimum(multipliers, 0.0)
+    centres = [
+        comparison.centre(values)
+        for (_, _, comparisons), measured in zip(problem.compared, average, strict=True)
+        for comparison, values in zip(comparisons, measured.values, strict=True)
+        if not isinstance(comparison, Range)
+    ]
+    has = rows.centre >= 0
+    slope[has] -= multipliers[has] * (moved.on_centre - rows.on_centre)[has] * np.array(centres)[rows.centre[has]]
+    easier = 1.0 if (step < 0) == constraint.is_floor else -1.0
+    return float(easier * slope.sum() / abs(step)) + 0.0

@@ -90,20 +90,21 @@ class ConstrainedResult:
     def alarm(self) -> str:
         """What is drastic about the labels, and what to do; empty if nothing is."""
         certificate, tasks = self.certificate, self.problem.tasks
-        counts = [np.bincount(codes, minlength=self.problem.n_outcomes) for codes in (tasks.own, self.solved.outcomes)]
+        counts = [np.bincount(codes, minlength=self.problem.n_outcomes) for codes in (tasks.own, self.label_codes)]
         gone = [tasks.classes.names[k] for k in range(tasks.n_classes) if counts[0][k] and not counts[1][k]]
         told = []
         if certificate.changed_share > _MANY_CHANGED:
             told.append(f"{certificate.changed:,} of {certificate.tasks:,} labels change")
         if gone:
             told.append(f"no task gets the label {few(gone)} any more")
-        if not told:
+        if not told or certificate.value >= certificate.value_before:
             return ""
+        has_budget = any(constraint.by_own_label for constraint in self.problem.constraints)
         dearest = max(certificate.constraints, key=lambda kept: kept.price)
         return (
             f"{' and '.join(told)} to keep {', '.join(kept.text for kept in certificate.constraints)}; the objective "
-            f"is {certificate.value:.3f}, before {certificate.value_before:.3f}. {dearest.text} costs most: relax it, "
-            'or add a limit on changes ("changed <= 0.1").'
+            f"is {certificate.value:.3f}, before {certificate.value_before:.3f}. {dearest.text} costs most: relax it"
+            + ("." if has_budget else ', or add a limit on changes ("changed <= 0.1").')
         )
 
     @cached_property
@@ -138,7 +139,7 @@ class ConstrainedResult:
             best = find_best_fractions(posed.atoms, posed.rows, posed.n_cells, start)
             if best.is_feasible:
                 start = best.multipliers
-                points.append(LevelPoint(limit, measure(posed, best.fractions)[number][1], best.value))
+                points.append(LevelPoint(limit, measure(posed, best.fractions)[number].level, best.value))
             else:
                 points.append(LevelPoint(limit, np.nan, np.nan))
         return tuple(points)
@@ -154,6 +155,7 @@ def solve_constrained(
     random_state: int = 0,
     strict: bool = False,
     min_group: int = 1,
+    on_missing_group: str = "error",
 ) -> ConstrainedResult:
     """Find the best labels that keep all constraints, with their rule and certificate.
 
@@ -176,7 +178,10 @@ def solve_constrained(
     if isinstance(solved, BestFractions):
         raise InfeasibleError(find_clash(posed).message, parameter="constraints")
     return ConstrainedResult(
-        posed, solved, constrained_rule_of(solved, random_state), certify_constraints(solved, decision, min_group)
+        posed,
+        solved,
+        constrained_rule_of(solved, random_state),
+        certify_constraints(solved, decision, min_group, on_missing_group),
     )
 
 

@@ -17,6 +17,7 @@ from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.aggregate.posterior import choose
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
+from faircrowd.fair.general.constrained_solve import outcome_names
 from faircrowd.fair.rule_forms.rule_json import CONSTRAINED, EDITED, is_tie, read_rule_json
 from faircrowd.fair.rule_forms.sql import SqlCell, case_of_cells, check_apart, identifier, literal, own_label
 from faircrowd.fair.tasks.group_columns import GroupColumns, read_group_columns
@@ -33,10 +34,8 @@ if TYPE_CHECKING:
 
     from faircrowd._types import ByTask, FrameLike
 
-__all__ = ["REVIEW", "ConstrainedRule", "PriceTable", "TieSplit", "named_outcomes", "priced"]
+__all__ = ["ConstrainedRule", "PriceTable", "TieSplit", "named_outcomes", "priced"]
 
-REVIEW = "review"
-"""What ``predict`` returns for a task that a person should label, unless it is one of the classes."""
 
 _SCHEMA = 1
 _KEYS = {
@@ -167,10 +166,7 @@ class ConstrainedRule:
         """The classes, and what stands for a review."""
         if not self.has_review:
             return self.classes
-        name = REVIEW
-        while name in self.classes:
-            name += "_"
-        return (*self.classes, name)
+        return tuple(outcome_names(self.classes))
 
     @property
     def digits(self) -> int:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,25 @@ from faircrowd.fair.tasks.group_columns import GroupColumns
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["ConstrainedProblem", "ConstrainedSolution", "pose", "solve_constraints"]
+__all__ = ["REVIEW", "ConstrainedProblem", "ConstrainedSolution", "outcome_names", "pose", "solve_constraints"]
+
+
+REVIEW = "review"
+"""What stands for a task that a person should label, unless it is one of the classes."""
+
+
+def outcome_names(classes: Sequence[Any]) -> list[Any]:
+    """Return the classes, and what stands for a review.
+
+    Examples
+    --------
+    >>> outcome_names(["keep", "review"])
+    ['keep', 'review', 'review_']
+    """
+    name = REVIEW
+    while name in classes:
+        name += "_"
+    return [*classes, name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,10 +311,11 @@ def solve_constraints(
 
 
 def _rounding_loss(problem: ConstrainedProblem) -> float:
-    """Return what rounding explains: one task per row, each at the most that a label can be worth."""
+    """Return what rounding explains: one task per rate that is rounded, each at the most that a label can be worth."""
     worth = problem.gain.matrix + problem.gain.offset
     most = float((worth.max(axis=1) - worth.min(axis=1)).max())
-    return problem.rows.n_rows * most / problem.tasks.group.size
+    n_groups = max(tasks.mass.size for tasks in problem.grouped)
+    return n_groups * (problem.tasks.n_classes - 1) * most / problem.tasks.group.size
 
 
 def _assign(problem: ConstrainedProblem, counts: NDArray[np.int64], random_state: int, *, by_evidence: bool) -> Codes:

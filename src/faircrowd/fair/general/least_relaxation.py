@@ -1,19 +1,17 @@
 """Constraints that cannot hold together: which ones clash, and the least relaxation of each that would do."""
 
-import math
-
 import numpy as np
 
-from faircrowd.fair.general.best_fractions import find_best_fractions
-from faircrowd.fair.general.cell_atoms import CellAtoms
+from faircrowd.fair.general.best_fractions import least_violation
 from faircrowd.fair.general.constrained_solve import ConstrainedProblem
 from faircrowd.fair.general.row_matrix import make_rows
+from faircrowd.fair.general.soft_dual import sample_of_cells
 
 __all__ = ["Clash", "find_clash"]
 
 _PRECISION = 1e-6
-_MOST_ATOMS = 20_000
-"""Of more atoms, a sample tells about how far a constraint must be relaxed."""
+MOST_ATOMS = 20_000
+"""Of more atoms, a sample tells about how far a constraint that weighs tasks by their posterior must be relaxed."""
 
 
 class Clash:
@@ -43,7 +41,13 @@ class Clash:
             both = "both" if len(texts) == 2 else "all"
             told = f"{', '.join(texts[:-1])} and {texts[-1]} cannot {both} hold"
         ways = [constraints[c].relaxed_words(level, n_tasks) for c, level in self.levels.items()]
-        return f"{told}: {', or '.join(ways)}." if ways else f"{told}, and no limit of one of them alone would do."
+        if ways:
+            is_sampled = self.problem.rows.weighs_posterior and self.problem.atoms.mass.size > MOST_ATOMS
+            return f"{told}: {', or '.join(ways)}{' (about)' * is_sampled}."
+        two_sided = [str(constraints[c]) for c in self.numbers if not constraints[c].level_name]
+        if two_sided:
+            return f"{told}; {', '.join(two_sided)} has two limits, one of which must be relaxed."
+        return f"{told}, and no limit of one of them alone would do."
 
 
 def find_clash(problem: ConstrainedProblem) -> Clash:
@@ -76,33 +80,16 @@ def _least_level(problem: ConstrainedProblem, kept: list[int], number: int) -> f
             loose = middle
         else:
             tight = middle
-    # Rounded to four digits towards the side on which it can hold.
-    step = 10.0 ** (math.floor(math.log10(max(abs(loose), 1e-12))) - 3)
-    rounded = math.floor(loose / step) * step if constraint.is_floor else math.ceil(loose / step) * step
-    return min(max(rounded, 0.0), 1.0)
+    return loose
 
 
 def _can_hold(problem: ConstrainedProblem, kept: list[int]) -> bool:
     """Return whether some of the constraints can hold together."""
     compared = [part for part in problem.compared if part.constraint in kept]
     rows = make_rows(compared, problem.grouped, problem.of_cell)
-    return find_best_fractions(_atoms_for(problem, rows.weighs_posterior), rows, problem.n_cells).is_feasible
-
-
-def _atoms_for(problem: ConstrainedProblem, weighs_posterior: bool) -> CellAtoms:
-    """Return atoms that tell whether constraints can hold: gains do not matter, nor posteriors if none is weighed."""
-    atoms = problem.atoms
-    if not weighs_posterior:  # only how many tasks of a cell get an outcome counts
-        mass = np.bincount(atoms.cell, weights=atoms.mass, minlength=problem.n_cells).astype(np.float64)
-        cells = np.arange(problem.n_cells, dtype=np.int32)
-        n_tasks = np.bincount(atoms.cell, weights=atoms.n_tasks, minlength=problem.n_cells).astype(np.int64)
-        nothing = np.zeros((problem.n_cells, atoms.gains.shape[1]))
-        return CellAtoms(nothing, np.empty((problem.n_cells, 0)), cells, mass, n_tasks)
-    atoms = atoms._replace(gains=np.zeros_like(atoms.gains), features=problem.posterior)
-    if atoms.mass.size <= _MOST_ATOMS:
-        return atoms
-    step = -(-atoms.mass.size // _MOST_ATOMS)
-    some = atoms.some(np.argsort(atoms.cell, kind="stable")[::step])
-    whole = np.bincount(atoms.cell, weights=atoms.mass, minlength=problem.n_cells)
-    seen = np.bincount(some.cell, weights=some.mass, minlength=problem.n_cells)
-    return some._replace(mass=some.mass * (whole / np.where(seen > 0, seen, 1.0))[some.cell])
+    n_atoms = problem.atoms.mass.size
+    features = problem.posterior if rows.weighs_posterior else np.empty((n_atoms, 0))
+    atoms = problem.atoms._replace(features=features)
+    if rows.weighs_posterior and n_atoms > MOST_ATOMS:
+        atoms = sample_of_cells(atoms, problem.n_cells, MOST_ATOMS)
+    return least_violation(atoms, rows, problem.n_cells).is_feasible

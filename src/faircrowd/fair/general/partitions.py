@@ -1,7 +1,7 @@
 """The groups that constraints compare: one partition of the tasks per set of columns, and the cells of all of them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,21 +108,20 @@ def group_tasks(
         Groups with fewer tasks are in no stratum, so that no constraint speaks of them.
     """
     names, n_within = partition.groups.names, len(partition.key.within)
-    if n_within:
-        parts = partition.groups.to_list()
-        strata = Vocabulary.of([" & ".join(map(str, part[-n_within:])) for part in parts]).to_list()
-    else:
-        strata = [""] * len(names)
+    values = partition.groups.to_list()
+    if len(partition.key.group) + n_within == 1:
+        values = [(value,) for value in values]
+    strata: list[tuple[Any, ...]] = [value[-n_within:] if n_within else () for value in values]
     compares = not partition.key.by_own_label and partition.key != PartitionKey()
     small = (tasks < min_group) if compares else np.zeros(tasks.size, dtype=bool)
     left_out = {names[a]: f"fewer than {min_group} tasks" for a in np.flatnonzero(small).tolist()}
     left_out |= {names[a]: why for a, why in partition.left_out.items()}
     small[list(partition.left_out)] = True
-    members: dict[str, list[int]] = {}
-    for a in np.flatnonzero(~small & (tasks > 0)).tolist():
+    members: dict[tuple[Any, ...], list[int]] = {}
+    for a in np.flatnonzero(~small & (tasks > 0)).tolist():  # groups, and so strata, are in their canonical order
         members.setdefault(strata[a], []).append(a)
-    found = tuple((name, np.array(members[name], dtype=np.int64)) for name in sorted(members))
-    return GroupedTasks(classes, tuple(names), found, tasks, mass, belief, has_review), left_out
+    found = tuple((" & ".join(map(str, key)), np.array(rows, dtype=np.int64)) for key, rows in members.items())
+    return GroupedTasks(classes, tuple(names), found, tasks, mass, belief, has_review, min_group), left_out
 
 
 def cells_of(partitions: Sequence[Partition]) -> tuple[Codes, list[Codes]]:

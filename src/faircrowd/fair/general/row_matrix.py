@@ -183,7 +183,7 @@ def _parts(comparison: Comparison, centre: int, largest: NDArray[np.float64], on
     ranges = [_range(quantity, largest) for quantity in quantities]
     lowest, highest = min(low for low, _ in ranges), max(high for _, high in ranges)
     span = highest - lowest + 1.0
-    each = [one_task * float(np.abs(quantity.coefficient).max()) for quantity in quantities]
+    each = [min(one_task * float(np.abs(quantity.coefficient).max()), 1.0) for quantity in quantities]
     most = max(each)
     match comparison:
         case Difference(at_most=limit):

@@ -23,7 +23,7 @@ from faircrowd.fair.general.cell_atoms import (
 from faircrowd.fair.general.row_matrix import RowMatrix
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["good_multipliers"]
+__all__ = ["good_multipliers", "sample_of_cells"]
 
 _TEMPERATURES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 _FIRST_SAMPLE = 20_000
@@ -57,13 +57,13 @@ def good_multipliers(
         for temperature in _TEMPERATURES if start is None else _TEMPERATURES[-2:]:
             multipliers = _descend(_soft_dual(atoms, nothing, rows, temperature, sensitivity), rows, multipliers)
         return multipliers, _TEMPERATURES[-1]
-    sample = _sampled(atoms, n_cells, _FIRST_SAMPLE)
+    sample = sample_of_cells(atoms, n_cells, _FIRST_SAMPLE)
     for temperature in _TEMPERATURES[:-1] if start is None else _TEMPERATURES[-2:-1]:
         multipliers = _descend(_soft_dual(sample, nothing, rows, temperature, sensitivity), rows, multipliers)
     is_curved = rows.n_rows <= _MOST_CURVED_ROWS
     of_scores = _curvature(sample, rows, temperature, sensitivity, multipliers, shape) if is_curved else None
     for size, temperature, reach in _STAGES:
-        seen = atoms if size is None else _sampled(atoms, n_cells, size)
+        seen = atoms if size is None else sample_of_cells(atoms, n_cells, size)
         margin, best = best_outcomes(seen, prices_at(rows, multipliers, shape))
         is_near = margin <= reach * sensitivity[seen.cell]
         fixed = amounts_where(seen, best, ~is_near, n_cells)
@@ -73,7 +73,7 @@ def good_multipliers(
     return multipliers, 2 * _STAGES[-1][1]
 
 
-def _sampled(atoms: CellAtoms, n_cells: int, size: int) -> CellAtoms:
+def sample_of_cells(atoms: CellAtoms, n_cells: int, size: int) -> CellAtoms:
     """Take an even sample of each cell, weighted to represent it, and all atoms of small cells."""
     sizes = np.bincount(atoms.cell, minlength=n_cells)
     step = np.maximum(sizes // max(size // n_cells, 1), 1)

@@ -27,7 +27,7 @@ _NODES = 50
 
 _SECONDS = 60.0
 _STRICT_SECONDS = 60.0
-_PART_OF_A_TASK = 0.02
+_PART_OF_A_TASK = 0.05
 """Rounding stops where labels can gain no more than this part of what a task can gain."""
 
 _SCALE = 1e4

@@ -15,7 +15,7 @@ from faircrowd.engines import SparkVotes, Votes, in_spark, votes_of
 from faircrowd.engines.protocols import SparkFrame
 from faircrowd.errors import InputError, OptionError
 from faircrowd.fair.constraints.constraint_kind import Constraint
-from faircrowd.fair.constraints.listed import needed_columns
+from faircrowd.fair.constraints.listed import is_about_all, needed_columns
 from faircrowd.fair.tasks.group_columns import GroupColumns, is_read, read_group_columns
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import check_groups, read_posterior
@@ -93,7 +93,8 @@ def fit_constrained(
     arguments are those of ``FairCrowd.fit``; ``sensitive_features`` may also be columns that were read already.
     """
     given, names = dict(read_options or {}), needed_columns(constraints)
-    reading = {"on_missing_group": given.get("on_missing_group", "error")}
+    reading: dict[str, Any] = {"on_missing_group": given.get("on_missing_group", "error")}
+    reading["take_all"] = any(map(is_about_all, constraints))
     if not isinstance(estimator, Aggregator):
         if isinstance(estimator, type) or not (estimator is None or hasattr(estimator, "fit_predict_proba")):
             raise OptionError(f"estimator={estimator!r} has no fit_predict_proba; FairCrowd needs a posterior.")

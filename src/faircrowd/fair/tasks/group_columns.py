@@ -25,6 +25,7 @@ def read_group_columns(
     sensitive_features: ByTask,
     names: Sequence[str] = (),
     *,
+    take_all: bool = True,
     votes: tuple[Table, str | None] | None = None,
     table: TableLike | None = None,
     delimiter: str | None = None,
@@ -39,7 +40,9 @@ def read_group_columns(
         called by its name, or "group" if it has none; names of columns of ``table`` or ``votes``; or an array with one
         row per task, whose columns are called "0", "1", ...
     names : sequence of str
-        The columns that are needed. If there are none, all columns of a frame are.
+        The columns that constraints name.
+    take_all : bool
+        Whether constraints are about all other columns of a frame, too.
     votes, table, delimiter
         Where columns lie that are given by their names, as in :func:`faircrowd.votes.groups.attach_groups`.
 
@@ -51,16 +54,19 @@ def read_group_columns(
     >>> {name: grouped.groups.to_list() for name, grouped in found.items()}
     {'sex': ['f', 'm'], 'race': ['a']}
     """
+    if not take_all and not names:
+        return {}
     if isinstance(sensitive_features, np.ndarray) and sensitive_features.ndim == 2:
         columns = {str(j): column for j, column in enumerate(sensitive_features.T)}
         return {
             name: groups_of(tasks, columns[name], on_missing_group=on_missing_group)
-            for name in _found(names or list(columns), list(columns))
+            for name in _found(list(columns) if take_all else names, list(columns))
         }
     if is_frame(sensitive_features):
         known = names_of(sensitive_features)
-        keys = [name for name in known if name in ALIASES["task"]]
-        wanted = _found(names or [name for name in known if name not in keys], known)
+        keys = [name for name in known if name in ALIASES["task"] and name not in names]
+        rest = [name for name in known if name not in keys] if take_all else []
+        wanted = _found(tuple(dict.fromkeys([*names, *rest])), known)
         if not keys and hasattr(sensitive_features, "loc"):  # a pandas frame indexed by task
             frame: Any = sensitive_features
             return {name: groups_of(tasks, frame[name], on_missing_group=on_missing_group) for name in wanted}

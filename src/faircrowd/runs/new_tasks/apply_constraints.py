@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import few, suggestion
@@ -16,13 +15,14 @@ from faircrowd.fair.constraints.budgets import ReviewBudget
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.grammar import parse_constraint
 from faircrowd.fair.general.beyond_chance import LevelOnTasks, level_on_tasks
-from faircrowd.fair.general.constrained_rule import ConstrainedRule, PriceTable, priced
+from faircrowd.fair.general.constrained_rule import ConstrainedRule
 from faircrowd.fair.general.constrained_solve import pose
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.from_votes import from_posterior
 from faircrowd.fair.tasks.group_columns import GroupColumns, read_group_columns
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.report import label_tables
+from faircrowd.report.constrained.constrained_reasons import constrained_columns
 from faircrowd.runs.options import ReadOptions
 from faircrowd.votes import Vocabulary, VoteTable, read_votes
 from faircrowd.votes.facts import table_columns
@@ -82,13 +82,7 @@ class AppliedConstraints:
         return label_tables(self.votes, self.posterior, self.labels, self._columns())
 
     def _columns(self) -> Callable[[slice], dict[str, Any]]:
-        why, reviewed = reasons_of(self.rule, self.problem, self.columns, self.outcomes), self.reviewed
-
-        def columns(rows: slice) -> dict[str, Any]:
-            found: dict[str, Any] = {"why": pa.array(why[rows].tolist(), type=pa.string())}
-            return {"review": pa.array(reviewed[rows]), **found} if self.rule.has_review else found
-
-        return columns
+        return constrained_columns(self.rule, self.problem, self.columns, self.outcomes, is_drawn=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values, ready for JSON."""
@@ -140,6 +134,7 @@ def apply_constraints(
     rule: ConstrainedRule, model: Aggregator, read: ReadOptions, unknown: str, confidence: float
 ) -> AppliedConstraints:
     """Label new tasks by a rule and a fitted model."""
+    _check_columns(rule, read)
     names = list(read.group) or next((list(table.columns) for table in rule.tables if table.columns), [])
     table = read_new_votes(read, names)
     if not names:
@@ -171,18 +166,22 @@ def read_new_votes(read: ReadOptions, group: Sequence[str]) -> VoteTable:
     return table
 
 
-def _read_columns(rule: ConstrainedRule, votes: VoteTable, read: ReadOptions) -> GroupColumns:
-    """Read the columns that a rule goes by, from the tasks or the votes."""
-    if not rule.columns:
-        return {}
+def _check_columns(rule: ConstrainedRule, read: ReadOptions) -> None:
+    """Raise unless the tasks or the votes have the columns that a rule goes by."""
     places = [place for place in (read.tasks, read.votes) if place is not None]
-    known = {name for place in places for name in table_columns(place, read.delimiter)}
+    known = {name for place in places for name in table_columns(place, read.delimiter)} if rule.columns else set()
     if lacking := [name for name in rule.columns if name not in known]:
         raise MissingColumnError(
             f"The rule goes by the columns {few(rule.columns)}; {few(lacking)} is not in "
             f"{' or '.join(map(str, places))}.{suggestion(lacking[0], known)}",
             parameter="tasks",
         )
+
+
+def _read_columns(rule: ConstrainedRule, votes: VoteTable, read: ReadOptions) -> GroupColumns:
+    """Read the columns that a rule goes by, from the tasks or the votes."""
+    if not rule.columns:
+        return {}
     return read_group_columns(
         votes.tasks,
         list(rule.columns),
@@ -214,69 +213,3 @@ def _levels(
             continue
         found.append(level_on_tasks(posed, 0, outcomes, confidence))
     return tuple(found)
-
-
-def reasons_of(rule: ConstrainedRule, problem: Problem, columns: GroupColumns, outcomes: Codes) -> NDArray[np.object_]:
-    """Return the reason for each label of new tasks: the constraints whose prices moved it."""
-    posterior, own, groups = rule.coded(problem, columns)
-    chosen = rule.from_order_of(problem, outcomes)
-    names = [*Vocabulary.of(list(rule.classes)).names, *map(str, rule.outcomes[len(rule.classes) :])]
-    why = np.full(chosen.size, "kept: the label with the highest score", dtype=object)
-    strange = np.asarray(np.any(groups < 0, axis=1))
-    why[strange] = "kept: the rule does not know its group"
-    chances = rule.probabilities(posterior, np.where(strange[:, None], 0, groups).astype(np.int32), own)
-    chance = np.where(strange, 1.0, chances[np.arange(chosen.size), chosen])
-    for i in np.flatnonzero((chosen == own) & (chance < 1)).tolist():
-        why[i] = f"kept {_drawn(chance[i])}"
-    moved = np.flatnonzero((chosen != own) & ~strange)
-    effects = np.stack(
-        [
-            _effect(table, posterior, codes, own, chosen, moved)
-            for table, codes in zip(rule.tables, groups.T, strict=True)
-        ],
-        axis=1,
-    )
-    gains = posterior[moved] @ rule.gain_matrix + rule.gain_offset
-    group_names = [table.group_names() for table in rule.tables]
-    for n, i in enumerate(moved.tolist()):
-        before, after = names[own[i]], names[chosen[i]]
-        drawn = f" {_drawn(chance[i])}" if chance[i] < 1 else ""
-        said = [
-            _raises(rule.tables[t], group_names[t][groups[i, t]], after, float(effects[n, t]))
-            for t in np.argsort(-effects[n], kind="stable").tolist()
-            if effects[n, t] > _NO_EFFECT
-        ]
-        if chosen[i] == len(rule.classes):
-            why[i] = f"sent to a person{drawn}: {before} has a posterior of {posterior[i, own[i]]:.3g}"
-        elif said or drawn:
-            why[i] = f"changed from {before} to {after}{drawn}{': ' if said else ''}{' and '.join(said)}"
-        elif gains[n, chosen[i]] > gains[n, own[i]] + _NO_EFFECT:
-            why[i] = f"changed from {before} to {after}, which gains more under the objective"
-        else:
-            why[i] = f"changed from {before} to {after}: they are tied, and the constraints go by ties"
-    return why
-
-
-def _drawn(chance: float) -> str:
-    return f"by a draw with probability {chance:.4g}"
-
-
-def _effect(
-    table: PriceTable,
-    posterior: NDArray[np.float64],
-    codes: Codes,
-    own: Codes,
-    chosen: Codes,
-    rows: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return by how much a constraint raises the outcome of some tasks over their own label."""
-    prices, each = priced(table, posterior[rows], codes[rows]), np.arange(rows.size)
-    return np.asarray(prices[each, own[rows]] - prices[each, chosen[rows]])
-
-
-_NO_EFFECT = 1e-9
-
-
-def _raises(table: PriceTable, group: str, label: str, effect: float) -> str:
-    where = "" if table.by_own_label or not table.columns else f" for {group}"
-    return f"{table.constraint} raises {label} by {effect:.3g}{where}"

@@ -1,11 +1,8 @@
 """Labels under a list of constraints, in words: lines for the terminal, the story of the page, a reason per task."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate, KeptConstraint
@@ -16,7 +13,7 @@ from faircrowd.report.fair_words import percent
 from faircrowd.report.safe_names import short
 from faircrowd.report.summary import Summary
 
-__all__ = ["constrained_columns", "constrained_lines", "constrained_story", "constraint_missed", "level_words"]
+__all__ = ["constrained_lines", "constrained_story", "constraint_missed", "level_words"]
 
 _EXAMPLES = 5
 _MAX_KINDS = 30
@@ -88,62 +85,6 @@ def _cost_words(c: ConstrainedCertificate, real_price: float | None, estimated_p
     if real_price is not None:
         words += f", {real_price:.2%} real"
     return f"{c.changed:,} of {c.tasks:,} labels changed ({c.changed_share:.1%}){reviewed}, at {words}"
-
-
-def constrained_columns(result: ConstrainedResult) -> Callable[[slice], dict[str, Any]]:
-    """Return what gives further columns of labels.csv for a slice of the tasks: the reason, and reviews."""
-    why = _reasons(result)
-    reviewed = result.reviewed
-
-    def columns(rows: slice) -> dict[str, Any]:
-        found: dict[str, Any] = {"why": pa.array(why[rows].tolist(), type=pa.string())}
-        return {"review": pa.array(reviewed[rows]), **found} if result.problem.has_review else found
-
-    return columns
-
-
-def _reasons(result: ConstrainedResult) -> NDArray[np.object_]:
-    """Return the reason for each label: the constraint whose prices moved it most."""
-    problem, outcomes = result.problem, result.solved.outcomes
-    tasks = problem.tasks
-    names = [*tasks.classes.names, "review"]
-    why = np.full(outcomes.size, "kept: the label with the highest score", dtype=object)
-    moved = np.flatnonzero(outcomes != tasks.own)
-    effects = np.stack([_effect(result, c, moved) for c in range(len(problem.constraints))], axis=1)
-    strongest = effects.argmax(axis=1) if effects.size else np.zeros(0, dtype=np.int64)
-    for n, i in enumerate(moved.tolist()):
-        c = int(strongest[n])
-        after, before = names[outcomes[i]], names[tasks.own[i]]
-        text = str(problem.constraints[c])
-        if after == "review" and outcomes[i] == tasks.n_classes:
-            why[i] = f"sent to a person: {before} is too uncertain"
-        elif effects[n, c] > 0:
-            group = problem.grouped[problem.compared[c].partition].groups[_group(result, c, i)]
-            where = "" if problem.constraints[c].by_own_label else f" for {group}"
-            why[i] = f"changed from {before} to {after}: {text} raises {after} by {effects[n, c]:.3g}{where}"
-        else:
-            why[i] = f"changed from {before} to {after}: tied at the prices of the constraints, and rounded"
-    return why
-
-
-def _group(result: ConstrainedResult, number: int, task: int) -> int:
-    problem = result.problem
-    cell = problem.atoms.cell[problem.atom[task]]
-    return int(problem.of_cell[problem.compared[number].partition][cell])
-
-
-def _effect(result: ConstrainedResult, number: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return by how much a constraint raises the score of each task's outcome over that of its own label."""
-    problem = result.problem
-    partition = problem.compared[number].partition
-    of_constraint = np.where(problem.rows.constraint == number, result.solved.best.multipliers, 0.0)
-    shape = problem.grouped[partition].shape
-    prices = np.asarray(problem.rows.by_partition[partition].T @ of_constraint).reshape(shape)
-    group = problem.of_cell[partition][problem.atoms.cell[problem.atom[rows]]]
-    features = np.column_stack([np.ones(rows.size), problem.tasks.posterior[rows]])
-    both = problem.tasks.own[rows], result.solved.outcomes[rows]
-    own, new = (np.einsum("nf,nf->n", features, prices[group, :, outcome]) for outcome in both)
-    return np.asarray(own - new)
 
 
 def constrained_story(
