@@ -49,7 +49,8 @@ def check_folder(folder: Path, said: Mapping[str, Any], found: Compared) -> int:
     found.add("certificate.json", _from_evidence("certificate.json", certificate, said["certificate"]))
     options = {} if summary is None else summary.get("options")
     found.add("summary.json", _from_evidence("summary.json: options", options, said["options"]))
-    if said["certificate"].get("constraints") is not None:  # its groups are in columns that labels.csv does not have
+    # The groups of constraints are in columns that labels.csv does not have.
+    if isinstance(said["certificate"], dict) and "constraints" in said["certificate"]:
         return 2
     try:
         rule = FairRule.from_json((folder / "rule.json").read_text(encoding="utf-8"))
@@ -161,7 +162,8 @@ def _of_rule(
         "groups": Vocabulary.of(list(rule.groups)).names,
         "classes": Vocabulary.of(list(rule.classes)).names,
     }
-    promise = certificate.get("promise") or {}
+    said = certificate.get("promise")
+    promise = said if isinstance(said, dict) else {}
     if promise.get("rule"):
         chances = rule.probabilities(labels.posterior, labels.group, labels.before)
         of_promise = {
