@@ -440,7 +440,7 @@ def test_seeds_choose_among_the_tied_only() -> None:
 GOOD = binary([0.9, 0.2, 0.4, 0.7])
 BAD: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "epsilon NaN": (GOOD, "aabb", {"epsilon": float("nan")}, "epsilon must be a number from 0 to 1"),
-    "epsilon None": (GOOD, "aabb", {"epsilon": None}, "epsilon must be a number from 0 to 1"),
+    "epsilon None": (GOOD, "aabb", {"epsilon": None}, "Give epsilon"),
     "epsilon text": (GOOD, "aabb", {"epsilon": "0.1"}, "epsilon must be a number from 0 to 1"),
     "epsilon bool": (GOOD, "aabb", {"epsilon": True}, "epsilon must be a number from 0 to 1"),
     "no group of a task": (GOOD, ["a", "b", None, "b"], {}, "1 of 4 tasks have no group"),

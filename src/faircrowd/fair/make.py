@@ -441,9 +441,8 @@ def solve_problem(
 
     # Each epsilon that is tried takes as long as this one did, in Spark some passes over all tasks, and an integer
     # program up to a minute.
-    is_quick = (
-        isinstance(problem, Problem) and not strict and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
-    )
+    is_quick = isinstance(problem, Problem) and problem.weights is None and not strict
+    is_quick = is_quick and problem.sizes.sum() * problem.n_classes <= _MOST_CELLS_TO_TRY
     new = promised_rule or rule
     return FairResult(
         problem,
