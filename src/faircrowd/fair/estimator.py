@@ -265,6 +265,7 @@ class FairCrowd(Parameters):
             sensitive_features=sensitive_features,
             tasks=tasks,
             read_options=given,
+            min_group=self.min_group,
             **kwargs,
         )
         missing = given.get("on_missing_group", "error")

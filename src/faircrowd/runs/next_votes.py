@@ -119,6 +119,10 @@ def votes_worth_asking(folder: Path, *, top: int = 20, tasks: Path | None = None
         group = _constrained_groups(rule, columns["task"], posterior, own, folder, tasks)
     errors, worker = _next_worker(folder, columns["group"], len(classes))
     value = value_of_votes(posterior, errors, lambda after: rule.scores(after, group))
+    if isinstance(rule, ConstrainedRule) and rule.has_review:  # a person labels these anyway
+        review = read_columns(folder / _LABELS, ["review"])["review"]
+        asked = np.array([str(cell).lower() == "true" for cell in review])
+        value = value._replace(gain=np.where(asked, 0.0, value.gain), chance=np.where(asked, 0.0, value.chance))
     return _ranked(value, columns, top, worker)
 
 

@@ -118,7 +118,8 @@ def test_reviewed_tasks_are_marked(crowd: tuple[pd.DataFrame, pd.DataFrame, pd.S
         ([RateRatio(0.8, group="sex", label="hire")], OptionError, "not one of the labels"),
         ([DemographicParity(0.1, group="sex"), DemographicParity(0.2, group="sex")], OptionError, "keep one"),
         ([], OptionError, "empty list"),
-        (["parity"], OptionError, "list of constraints"),
+        (["parity"], OptionError, "expected <= or >="),
+        ([0.05], OptionError, "list of constraints"),
         ([DemographicParity(0.0001, group="sex"), ChangeBudget(0.001)], InfeasibleError, "cannot both hold"),
         (
             [RateRange(low=0.9, label=1, group="sex"), RateRange(low=0.3, label=0, group="sex")],

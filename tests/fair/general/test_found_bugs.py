@@ -166,3 +166,36 @@ def test_reviews_that_help_are_no_alarm() -> None:
     posterior = np.random.default_rng(0).dirichlet([1, 1], 100)
     fair = make_fair(posterior, np.arange(100) % 2, constraints=[ReviewBudget(1.0)])
     assert fair.alarm == ""
+
+
+def test_a_budget_is_never_exceeded_by_a_part_of_a_task() -> None:
+    rng = np.random.default_rng(3)
+    for n in (97, 131, 584):
+        group = np.arange(n) % 2
+        p = np.clip(rng.normal(0.4 + 0.2 * group, 0.2), 0.01, 0.99)
+        fair = make_fair(
+            np.stack([1 - p, p], axis=1), group, constraints=[DemographicParity(0.15, label=1), ChangeBudget(0.14)]
+        ).certificate
+        assert fair.changed <= 0.14 * n
+
+
+def test_what_is_proposed_mends_the_whole_list() -> None:
+    """The relaxation of one clash led to the next."""
+    rng = np.random.default_rng(1)
+    n = 600
+    groups = pd.DataFrame({"a": np.arange(n) % 2, "b": np.arange(n) // 2 % 3})
+    p = np.clip(rng.normal(0.3 + 0.2 * groups["a"] + 0.15 * groups["b"], 0.15), 0.01, 0.99)
+    posterior = np.stack([1 - p, p], axis=1)
+    parity = [DemographicParity(0.01, group="a", label=1), DemographicParity(0.01, group="b", label=1)]
+    with pytest.raises(InfeasibleError, match="labels must change") as caught:
+        make_fair(posterior, groups, constraints=[*parity, ChangeBudget(0.02)])
+    share = float(str(caught.value).split("labels must change (")[1].split(")")[0])
+    assert make_fair(posterior, groups, constraints=[*parity, ChangeBudget(min(share + 0.01, 1.0))]).certificate.kept
+
+
+def test_constraints_may_be_texts() -> None:
+    posterior = np.random.default_rng(0).dirichlet([1, 1], 50)
+    groups = pd.DataFrame({"g": np.arange(50) % 2})
+    one = make_fair(posterior, groups, constraints=["parity(g, label=1) <= 5%", "changed <= 0.5"])
+    other = make_fair(posterior, groups, constraints=[DemographicParity(0.05, group="g", label=1), ChangeBudget(0.5)])
+    np.testing.assert_array_equal(one.labels, other.labels)

@@ -1,7 +1,7 @@
 """Budgets: how many labels may be changed, and how many tasks may be sent to a person."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from faircrowd.fair.constraints.constraint_kind import Constraint
@@ -28,9 +28,8 @@ class ChangeBudget(Constraint):
 
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
-        return (
-            f"at least {math.ceil((level - 2e-6) * n_tasks):,} of {n_tasks:,} labels must change ({self.easier(level)})"
-        )
+        least = math.ceil((level - 2e-6) * n_tasks)
+        return f"at least {least:,} of {n_tasks:,} labels must change ({self.easier(least / n_tasks)})"
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare the share of changed labels with its limit; groups are the own labels."""
@@ -38,7 +37,8 @@ class ChangeBudget(Constraint):
         total = changed[0]
         for part in changed[1:]:
             total = total + part
-        return [Range([total], high=self.share, about="share of changed labels")]
+        everybody = replace(total, name="all tasks")
+        return [Range([everybody], high=self.share, about="share of changed labels", budget=True)]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ReviewBudget(Constraint):
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
         least = math.ceil((level - 2e-6) * n_tasks)
-        return f"at least {least:,} of {n_tasks:,} tasks must be reviewed ({self.easier(level)})"
+        return f"at least {least:,} of {n_tasks:,} tasks must be reviewed ({self.easier(least / n_tasks)})"
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare the share of reviewed tasks with its limit."""
@@ -70,4 +70,5 @@ class ReviewBudget(Constraint):
         total = tasks.given(0, tasks.n_classes)
         for a in groups[1:]:
             total = total + tasks.given(a, tasks.n_classes)
-        return [Range([total], high=self.share, about="share of reviewed tasks")]
+        everybody = replace(total, name="all tasks")
+        return [Range([everybody], high=self.share, about="share of reviewed tasks", budget=True)]

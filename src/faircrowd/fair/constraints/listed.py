@@ -6,6 +6,7 @@ from faircrowd._checks import check_number
 from faircrowd.errors import OptionError
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.demographic_parity import DemographicParity
+from faircrowd.fair.constraints.grammar import parse_constraint
 
 __all__ = ["is_about_all", "listed_constraints", "needed_columns", "plain_parity"]
 
@@ -20,13 +21,15 @@ def listed_constraints(epsilon: float | None, constraints: Sequence[Constraint] 
     """
     if epsilon is None and constraints is None:
         raise OptionError("Give epsilon=..., the largest gap allowed, or constraints=[...].", parameter="epsilon")
-    listed = [constraints] if isinstance(constraints, Constraint) else list(constraints or ())
+    listed = [constraints] if isinstance(constraints, Constraint | str) else list(constraints or ())
     if constraints is not None and not listed:
         raise OptionError("constraints is an empty list; give at least one, or leave it out.", parameter="constraints")
+    listed = [parse_constraint(one) if isinstance(one, str) else one for one in listed]
     for constraint in listed:
         if not isinstance(constraint, Constraint):
             raise OptionError(
-                "constraints is a list of constraints of faircrowd.constraints, such as DemographicParity(0.05); "
+                "constraints is a list of constraints of faircrowd.constraints, such as DemographicParity(0.05), or of "
+                "texts, such as 'parity(gender) <= 0.05'; "
                 f"got {constraint!r}.",
                 parameter="constraints",
             )

@@ -253,12 +253,13 @@ class Ratio:
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """Each quantity is between two numbers."""
+    """Each quantity is between two numbers; a ``budget`` is never exceeded, not even by a part of a task."""
 
     quantities: Sequence[Quantity]
     low: float = -np.inf
     high: float = np.inf
     about: str = ""
+    budget: bool = False
 
     @property
     def symbol(self) -> str:

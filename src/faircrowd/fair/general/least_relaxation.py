@@ -57,11 +57,11 @@ def find_clash(problem: ConstrainedProblem) -> Clash:
         rest = [other for other in kept if other != c]
         if rest and not _can_hold(problem, rest):
             kept = rest
-    levels = {}
-    for c in kept:
-        level = _least_level(problem, kept, c)
-        if level is not None:
-            levels[c] = level
+    for together in (list(range(len(problem.constraints))), kept):  # what mends the whole list, or else the clash
+        found = {c: _least_level(problem, together, c) for c in kept}
+        levels = {c: level for c, level in found.items() if level is not None}
+        if levels:
+            break
     return Clash(problem, kept, levels)
 
 

@@ -191,9 +191,9 @@ def _parts(comparison: Comparison, centre: int, largest: NDArray[np.float64], on
         case Ratio(at_least=ratio):
             over = [_Part(quantity, centre, -1.0, -span, 0.0) for quantity in quantities]
             return over + [_Part(quantity, centre, -ratio, 0.0, span, most) for quantity in quantities]
-        case Range(low=low, high=high):
+        case Range(low=low, high=high, budget=budget):
             return [
-                _Part(quantity, -1, 0.0, max(low, least - 1.0), min(high, greatest + 1.0), relief)
+                _Part(quantity, -1, 0.0, max(low, least - 1.0), min(high, greatest + 1.0), 0.0 if budget else relief)
                 for quantity, (least, greatest), relief in zip(quantities, ranges, each, strict=True)
             ]
     raise TypeError(f"A comparison is a Difference, a Ratio or a Range, not {type(comparison).__name__}.")

@@ -14,6 +14,7 @@ from faircrowd.errors import SolverError
 from faircrowd.fair.constraint import Constraint, DemographicParity, prices_of, rates_of
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import atom_margins
+from faircrowd.fair.program.near_centres import totals_near_centres
 from faircrowd.fair.program.relaxed import Relaxed
 from faircrowd.fair.program.two_class_rounding import assign_two_classes, closest_totals
 from faircrowd.fair.tolerances import WHOLE_COUNT
@@ -29,6 +30,8 @@ _EXCESS_COST = 1e3
 _LEAST_SCALE = 1e4
 
 _MANY_CELLS = 200
+_TOO_MANY_CELLS = 600
+"""For more groups times classes, the integer program would take minutes."""
 
 
 def round_counts(
@@ -80,6 +83,11 @@ def _rounded_totals(
     if isinstance(constraint, DemographicParity) and n_classes == 2:
         return closest_totals(np.floor(totals + WHOLE_COUNT), group_mass, prices, constraint.epsilon)
     n_cells = n_groups * n_classes
+    if isinstance(constraint, DemographicParity) and n_cells > _MANY_CELLS:
+        near = totals_near_centres(np.floor(totals + WHOLE_COUNT), totals, group_mass, prices, constraint.epsilon)
+        one_task = 1.0 / float(group_mass.min())
+        if near is not None and (n_cells > _TOO_MANY_CELLS or constraint.excess(rates_of(near, group_mass)) < one_task):
+            return near
     limits = constraint.rows(n_groups, n_classes)
     n_centres = limits.on_centres.shape[1]
     floor = np.floor(totals + WHOLE_COUNT)

@@ -85,6 +85,7 @@ def fit_constrained(
     sensitive_features: "ByTask | GroupColumns | None" = None,
     tasks: TableLike | None = None,
     read_options: Mapping[str, Any] | None = None,
+    min_group: int = 1,
     **kwargs: Any,
 ) -> tuple[Problem, GroupColumns]:
     """Fit an estimator to votes (or take a posterior), and return the tasks and the columns that constraints speak of.
@@ -118,6 +119,7 @@ def fit_constrained(
     if votes.groups is None:
         main = next((c.group_columns for c in constraints if c.compares_groups and c.group_columns), tuple(columns))
         votes = _with_main_groups(votes, columns, main)
+        votes = settle_groups(votes, min_group=min_group) if main else votes
     if tasks is not None and isinstance(gold, str):
         facts = read_facts(tasks, gold, task=given.get("task"), delimiter=given.get("delimiter"))
         args, kwargs = (facts, *args[1:]), {name: v for name, v in kwargs.items() if name != "true_labels"}

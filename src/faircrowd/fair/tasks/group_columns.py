@@ -84,6 +84,9 @@ def read_group_columns(
             for name in dict.fromkeys([*listed, *names]):
                 wanted = [name]
                 in_tasks = table is not None and name in table_columns(table, delimiter)
+                if table is not None and not in_tasks:  # the message names the columns of both
+                    known = [*table_columns(table, delimiter), *(table_columns(votes[0], delimiter) if votes else ())]
+                    _found(wanted, known)
                 place, key = (table, None) if in_tasks or votes is None else votes
                 where = "the tasks table" if in_tasks else "the votes"
                 assert place is not None  # noqa: S101 - one of the two is given

@@ -37,7 +37,7 @@ def level_words(kept: KeptConstraint) -> str:
     if kept.estimated is not None:
         found = kept.estimated
         interval = f"{found['low']:.3f} to {found['high']:.3f}"
-        believed += f"; really {found['estimate']:.3f} ({interval}), estimated from {found['n_gold']:,} known labels"
+        believed += f"; {found['estimate']:.3f} ({interval}) as estimated from {found['n_gold']:,} known labels"
     return f"{moved}{limit}{believed}{'' if kept.kept else ', MISSED'}"
 
 
@@ -68,7 +68,9 @@ def constrained_lines(
     if c.why:
         lines.append(("note", c.why))
     proved = "no labels that keep the constraints are better under this posterior"
-    if not c.optimal:
+    if c.optimality_gap < 0:
+        proved = "labels that keep every limit to the letter reach at most the bound"
+    elif not c.optimal:
         proved = f"no labels that keep the constraints are better by more than {max(c.optimality_gap, 0.0):.2g}"
     what = f"bound {c.bound:.6f}, believed {c.objective} {c.value:.6f}; {c.solver}"
     return [*lines, ("optimum", f"{proved} ({what})")]
@@ -79,12 +81,23 @@ def _cost_words(c: ConstrainedCertificate, real_price: float | None, estimated_p
         return "the labels keep all constraints already; no label was changed"
     reviewed = f", {c.reviewed:,} are sent to a person" if c.reviewed else ""
     cost = c.believed_accuracy_before - c.believed_accuracy
-    words = f"{percent(cost)} of believed accuracy" if cost >= 0 else f"a gain of {percent(-cost)} in believed accuracy"
+    words = [_moved(cost, "believed", percent(abs(cost)))]
     if estimated_price is not None:
-        words += f", {estimated_price.estimate:.1%} estimated"
+        words.append(_moved(estimated_price.estimate, "estimated", f"{abs(estimated_price.estimate):.1%}"))
     if real_price is not None:
-        words += f", {real_price:.2%} real"
-    return f"{c.changed:,} of {c.tasks:,} labels changed ({c.changed_share:.1%}){reviewed}, at {words}"
+        words.append(_moved(real_price, "real", f"{abs(real_price):.2%}"))
+    return f"{c.changed:,} of {c.tasks:,} labels changed ({c.changed_share:.1%}){reviewed}; {', '.join(words)}"
+
+
+def _moved(price: float, what: str, amount: str) -> str:
+    """Say whether an accuracy falls or rises.
+
+    Examples
+    --------
+    >>> _moved(-0.01, "real", "1.00%")
+    'real accuracy rises by 1.00%'
+    """
+    return f"{what} accuracy {'falls' if price >= 0 else 'rises'} by {amount}"
 
 
 def constrained_story(
@@ -94,6 +107,8 @@ def constrained_story(
     c = certificate
     answer = f"{_cost_words(c, summary.real_price, summary.estimated_price)}"
     kept = "All constraints are kept" if c.kept else "Not all constraints are kept"
+    if any(one.is_believed for one in c.constraints):
+        kept += ", as far as the posterior is right"
     cards = [
         {"name": "labels changed", "value": f"{c.changed:,} ({c.changed_share:.1%})", "off": ""},
         *([{"name": "tasks to review", "value": f"{c.reviewed:,}", "off": ""}] if c.reviewed else []),
