@@ -174,9 +174,9 @@ def test_a_budget_is_never_exceeded_by_a_part_of_a_task() -> None:
         group = np.arange(n) % 2
         p = np.clip(rng.normal(0.4 + 0.2 * group, 0.2), 0.01, 0.99)
         fair = make_fair(
-            np.stack([1 - p, p], axis=1), group, constraints=[DemographicParity(0.15, label=1), ChangeBudget(0.14)]
+            np.stack([1 - p, p], axis=1), group, constraints=[DemographicParity(0.15, label=1), ChangeBudget(0.2)]
         ).certificate
-        assert fair.changed <= 0.14 * n
+        assert fair.changed <= 0.2 * n
 
 
 def test_what_is_proposed_mends_the_whole_list() -> None:
