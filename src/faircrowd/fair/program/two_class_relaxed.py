@@ -38,11 +38,8 @@ def solve_two_classes(atoms: Atoms, group_mass: NDArray[np.float64], epsilon: fl
     --------
     >>> gains = np.array([[0.1, 0.9], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])
     >>> atoms = Atoms(gains, np.ones(4), np.array([1, 1, 0, 0], dtype=np.int32))
-    >>> solve_two_classes(atoms, np.array([2.0, 2.0]), 0.5).fractions.round(3)
-    array([[0. , 1. ],
-           [0. , 1. ],
-           [0. , 1. ],
-           [1. , 0. ]])
+    >>> solve_two_classes(atoms, np.array([2.0, 2.0]), 0.5).fractions.round(3).tolist()
+    [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
     """
     rise = atoms.gains[:, 1] - atoms.gains[:, 0]
     # Groups one after another, in each of them the atoms that gain the most by the second class first.
