@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from faircrowd._checks import few
 from faircrowd._types import PathOrText
 from faircrowd.aggregate.base import Aggregator
@@ -20,6 +22,7 @@ from faircrowd.fair import Certificate, FairCrowd, FairResult, Frontier
 from faircrowd.fair.constraints.constraint_kind import label_code
 from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate
 from faircrowd.fair.general.constrained_result import ConstrainedResult
+from faircrowd.fair.general.real_levels import KnownLabels, real_levels
 from faircrowd.fair.known_labels import GoldEstimates, accuracy_by_epsilon
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import problem_of
@@ -252,7 +255,7 @@ class Run:
         more: list[tuple[str, str]] = []
         prices = self.summary.real_price, self.summary.estimated_price
         if isinstance(self.certificate, ConstrainedCertificate):
-            more = constrained_lines(self.certificate, *prices)
+            more = constrained_lines(self.certificate, *prices, self._real_levels())
         elif self.certificate is not None:
             more = fair_lines(self.certificate, *prices)
         if self.options.audit is not None and self.audit is not None:
@@ -269,6 +272,14 @@ class Run:
     def all_notes(self, *more: str) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
         return [*self.votes.notes(), *self.notes, *more, *self.summary.notes(), *self._notes_of_constraints()]
+
+    def _real_levels(self) -> dict[str, float]:
+        """Return the levels that labels really reach of constraints that speak of the truth, where it is known."""
+        result, truth = self.constrained, self.scoring_truth
+        if result is None or truth is None:
+            return {}
+        known = KnownLabels(np.flatnonzero(truth >= 0), truth[truth >= 0], result.solved.outcomes[truth >= 0])
+        return real_levels(result.problem, known)
 
     def _notes_of_constraints(self) -> list[str]:
         """Return which groups constraints leave out, and how reviewed tasks are counted."""

@@ -17,7 +17,7 @@ from faircrowd.fair.general.constrained_certificate import ConstrainedCertificat
 from faircrowd.fair.general.constrained_solve import ConstrainedProblem
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["KnownLabels", "level_against_truth", "with_real_levels"]
+__all__ = ["KnownLabels", "level_against_truth", "real_levels", "with_real_levels"]
 
 _REPLICATES = 400
 
@@ -51,6 +51,28 @@ def with_real_levels(
             found = _estimate(constraint, problem.grouped[partition], group, known)
             kept[c] = replace(kept[c], estimated=None if found is None else found.to_dict())
     return replace(certificate, constraints=kept)
+
+
+def real_levels(problem: ConstrainedProblem, known: KnownLabels) -> dict[str, float]:
+    """Return the level of each constraint that speaks of the truth, by its text, on tasks whose truth is known."""
+    found = {}
+    for c, constraint in enumerate(problem.constraints):
+        if constraint.is_about_truth and known.task.size:
+            partition = problem.compared[c].partition
+            group = problem.of_cell[partition][problem.atoms.cell[problem.atom[known.task]]]
+            tasks = problem.grouped[partition]
+            level = level_against_truth(constraint, tasks, _counts(tasks, group, known))
+            if level is not None:
+                found[str(constraint)] = level
+    return found
+
+
+def _counts(tasks: GroupedTasks, group: Codes, known: KnownLabels) -> NDArray[np.int64]:
+    """Count tasks by group, true class and outcome."""
+    n_groups, _, n_outcomes = tasks.shape
+    shape = (n_groups, tasks.n_classes, n_outcomes)
+    cell = np.ravel_multi_index((group, known.truth, known.outcome), shape)
+    return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
 
 
 def _estimate(constraint: Constraint, tasks: GroupedTasks, group: Codes, known: KnownLabels) -> AccuracyEstimate | None:

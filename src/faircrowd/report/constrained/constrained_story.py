@@ -1,5 +1,6 @@
 """Labels under a list of constraints, in words: lines for the terminal, the story of the page, a reason per task."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -60,10 +61,21 @@ def constrained_lines(
     certificate: ConstrainedCertificate,
     real_price: float | None = None,
     estimated_price: AccuracyEstimate | None = None,
+    real_levels: Mapping[str, float] | None = None,
 ) -> list[tuple[str, str]]:
-    """Return what the labels reached and what that costs, as pairs of a heading and a text."""
-    c = certificate
-    lines = [("keeps", f"{kept.text}: {level_words(kept)}") for kept in c.constraints]
+    """Return what the labels reached and what that costs, as pairs of a heading and a text.
+
+    ``real_levels`` are those of constraints that speak of the truth, where it is known, by the text of the constraint.
+    """
+    c, real = certificate, real_levels or {}
+    lines = [
+        (
+            "keeps" if kept.kept else "misses",
+            f"{kept.text}: {level_words(kept)}"
+            + (f"; {real[kept.text]:.4f} by the known truth" if kept.text in real else ""),
+        )
+        for kept in c.constraints
+    ]
     lines.insert(0, ("fair", _cost_words(c, real_price, estimated_price)))
     if c.why:
         lines.append(("note", c.why))
