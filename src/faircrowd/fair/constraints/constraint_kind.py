@@ -75,7 +75,7 @@ class Constraint(ABC):
                 object.__setattr__(self, name, tuple(given))
         if getattr(self, "label", None) is not None and getattr(self, "labels", None) is not None:
             raise OptionError(f"{type(self).__name__} has label and labels; give one of the two.")
-        if isinstance(self.level_name, str) and self.level_name and type(self).level_name == self.level_name:
+        if isinstance(type(self).level_name, str) and self.level_name:  # a property names one of several limits
             check_level(self, self.level_name)
 
     @abstractmethod
