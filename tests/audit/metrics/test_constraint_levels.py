@@ -231,7 +231,7 @@ def test_constraints_of_ones_own_are_measured() -> None:
         ("opportunity(race, label=x) <= 0.1", "a", 1, 2),
         ("accuracy(race) <= 0.1", "a", 1, 3),
         ("rate(label=x) <= 0.5", "all tasks", 3, 5),
-        ("changed <= 0.1", "x", 2, 5),
+        ("changed <= 0.1", "all tasks", 2, 5),
     ],
 )
 def test_rates_are_counts(text: str, name: str, hits: int, size: int) -> None:

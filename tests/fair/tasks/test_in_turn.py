@@ -135,7 +135,7 @@ def test_json_has_a_schema_of_its_own_and_comes_back() -> None:
         ({"splits": [[0.0, 1.5, 0.0]] * 2}, "do not fit"),
         ({"splits": [[0.0, -0.1, 0.0]] * 2}, "do not fit"),
         ({"rivals": [[0.0, 2e100, 0.0]] * 2}, "do not fit"),
-        ({"more": 1}, "in_turn does not consist of 'rivals', 'splits'"),
+        ({"more": 1}, "its 'in_turn' is not a set of tables of numbers, 'rivals', 'splits'"),
         ({"rivals": None}, "not a rule of faircrowd|do not fit"),
     ],
 )
