@@ -199,3 +199,12 @@ def test_constraints_may_be_texts() -> None:
     one = make_fair(posterior, groups, constraints=["parity(g, label=1) <= 5%", "changed <= 0.5"])
     other = make_fair(posterior, groups, constraints=[DemographicParity(0.05, group="g", label=1), ChangeBudget(0.5)])
     np.testing.assert_array_equal(one.labels, other.labels)
+
+
+def test_the_level_of_a_ratio_is_the_smallest_over_labels() -> None:
+    """The label with the largest shortfall of its rate was reported, whose ratio need not be the smallest."""
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        posterior, group = rng.dirichlet([8, 4, 0.5], 300), np.arange(300) % 2
+        kept = make_fair(posterior, group, constraints=[RateRatio(0.1)]).certificate.constraints[0]
+        assert kept.level == min(one["level"] for one in kept.comparisons)

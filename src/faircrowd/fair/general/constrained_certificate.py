@@ -12,7 +12,7 @@ from faircrowd.errors import InputError
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.listed import is_about_all, needed_columns
 from faircrowd.fair.constraints.quantities import Difference, Range
-from faircrowd.fair.general.cell_atoms import highest_scores, prices_at
+from faircrowd.fair.general.cell_atoms import gained, highest_scores, prices_at
 from faircrowd.fair.general.constrained_solve import ConstrainedProblem, ConstrainedSolution, outcome_names, pose
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.group_columns import read_group_columns
@@ -184,8 +184,8 @@ class ConstrainedCertificate:
         mass, is_label = posed.atoms.mass[:, None], outcomes < posed.tasks.n_classes
         found = {
             "dual_bound": dual_bound(posed, np.asarray(self.multipliers)),
-            "value": float((mass * fractions * posed.atoms.gains).sum()),
-            "value_before": float((mass * own * posed.atoms.gains).sum()),
+            "value": gained(posed.atoms, fractions),
+            "value_before": gained(posed.atoms, own),
             "believed_accuracy": float((mass * fractions * _belief(posed)).sum()),
             "believed_accuracy_before": float((mass * own * _belief(posed)).sum()),
             "changed": float((outcomes != posed.tasks.own)[is_label].sum()),
@@ -237,9 +237,11 @@ class Measured(NamedTuple):
     values : list of ndarray
         The quantities of each comparison.
     worst : int
-        The comparison that exceeds its limit by most, or is nearest to it.
-    level, excess : float
-        The level of that comparison, and by how much its limit is exceeded, in units of its quantities.
+        The comparison whose level is farthest beyond its limit, or nearest to it.
+    level : float
+        The level of that comparison.
+    excess : float
+        By how much limits are exceeded at most, in units of the quantities.
     """
 
     values: list[NDArray[np.float64]]
@@ -257,9 +259,10 @@ def measure(problem: ConstrainedProblem, fractions: NDArray[np.float64]) -> list
             np.array([quantity.of(amounts[partition]) for quantity in comparison.quantities])
             for comparison in comparisons
         ]
-        worst = int(np.argmax([one.excess(of) for one, of in zip(comparisons, values, strict=True)]))
-        level, excess = comparisons[worst].level(values[worst]), comparisons[worst].excess(values[worst])
-        found.append(Measured(values, worst, level, excess))
+        pairs = list(zip(comparisons, values, strict=True))
+        worst = int(np.argmax([one.miss(of) for one, of in pairs]))
+        excess = max(one.excess(of) for one, of in pairs)
+        found.append(Measured(values, worst, comparisons[worst].level(values[worst]), excess))
     return found
 
 
@@ -305,16 +308,16 @@ def certify_constraints(
     belief = _belief(problem)
     is_label = solution.outcomes < tasks.n_classes
     changed = int((solution.outcomes[is_label] != tasks.own[is_label]).sum())
-    bound = (
-        max(solution.bound, solution.value) if abs(solution.bound - solution.value) < EQUAL_VALUES else solution.bound
-    )
+    bound = solution.bound
+    if abs(bound - solution.value) < EQUAL_VALUES:  # summed in another order
+        bound = max(bound, solution.value)
     return ConstrainedCertificate(
         constraints=kept,
         believed_accuracy=float((mass[:, None] * fractions * belief).sum()),
         believed_accuracy_before=float((mass[:, None] * own * belief).sum()),
         objective=gain.name,
         value=solution.value,
-        value_before=float((mass[:, None] * own * problem.atoms.gains).sum()),
+        value_before=gained(problem.atoms, own),
         bound=bound,
         dual_bound=max(best.bound, bound),
         optimality_gap=bound - solution.value,

@@ -46,9 +46,7 @@ def with_real_levels(
     kept = list(certificate.constraints)
     for c, constraint in enumerate(problem.constraints):
         if constraint.is_about_truth:
-            partition = problem.compared[c].partition
-            group = problem.of_cell[partition][problem.atoms.cell[problem.atom[known.task]]]
-            found = _estimate(constraint, problem.grouped[partition], group, known)
+            found = _estimate(constraint, *_grouped(problem, c, known), known)
             kept[c] = replace(kept[c], estimated=None if found is None else found.to_dict())
     return replace(certificate, constraints=kept)
 
@@ -58,38 +56,40 @@ def real_levels(problem: ConstrainedProblem, known: KnownLabels) -> dict[str, fl
     found = {}
     for c, constraint in enumerate(problem.constraints):
         if constraint.is_about_truth and known.task.size:
-            partition = problem.compared[c].partition
-            group = problem.of_cell[partition][problem.atoms.cell[problem.atom[known.task]]]
-            tasks = problem.grouped[partition]
+            tasks, group = _grouped(problem, c, known)
             level = level_against_truth(constraint, tasks, _counts(tasks, group, known))
             if level is not None:
                 found[str(constraint)] = level
     return found
 
 
+def _grouped(problem: ConstrainedProblem, number: int, known: KnownLabels) -> tuple[GroupedTasks, Codes]:
+    """Return the groups that a constraint compares, and that of each task whose truth is known."""
+    partition = problem.compared[number].partition
+    cell = problem.atoms.cell[problem.atom[known.task]]
+    return problem.grouped[partition], problem.of_cell[partition][cell]
+
+
 def _counts(tasks: GroupedTasks, group: Codes, known: KnownLabels) -> NDArray[np.int64]:
     """Count tasks by group, true class and outcome."""
     n_groups, _, n_outcomes = tasks.shape
     shape = (n_groups, tasks.n_classes, n_outcomes)
-    cell = np.ravel_multi_index((group, known.truth, known.outcome), shape)
+    inside = known.truth >= 0
+    cell = np.ravel_multi_index((group[inside], known.truth[inside], known.outcome[inside]), shape)
     return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
 
 
 def _estimate(constraint: Constraint, tasks: GroupedTasks, group: Codes, known: KnownLabels) -> AccuracyEstimate | None:
-    n_groups, _, n_outcomes = tasks.shape
-    shape = (n_groups, tasks.n_classes, n_outcomes)
-    inside = known.truth >= 0
-    cell = np.ravel_multi_index((group[inside], known.truth[inside], known.outcome[inside]), shape)
-    counts = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
-    level = level_against_truth(constraint, tasks, counts)
+    counts = _counts(tasks, group, known)
+    n_known, level = int(counts.sum()), level_against_truth(constraint, tasks, counts)
     if level is None:
         return None
     rng = np.random.default_rng(0)
-    draws = rng.multinomial(cell.size, counts.ravel() / cell.size, size=_REPLICATES)
-    levels = [level_against_truth(constraint, tasks, draw.reshape(shape)) for draw in draws]
+    draws = rng.multinomial(n_known, counts.ravel() / n_known, size=_REPLICATES)
+    levels = [level_against_truth(constraint, tasks, draw.reshape(counts.shape)) for draw in draws]
     found = np.array([value for value in levels if value is not None])
     low, high = np.quantile(found, [(1 - known.confidence) / 2, (1 + known.confidence) / 2])
-    return AccuracyEstimate(level, min(float(low), level), max(float(high), level), known.confidence, int(cell.size))
+    return AccuracyEstimate(level, min(float(low), level), max(float(high), level), known.confidence, n_known)
 
 
 def level_against_truth(constraint: Constraint, tasks: GroupedTasks, counts: NDArray[np.int64]) -> float | None:
