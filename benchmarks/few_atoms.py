@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.program import relaxed
 from faircrowd.fair.program.atoms import Atoms, merge
+from faircrowd.fair.rate_constraint import RateParity
 
 SIZES = ((100, 3, 2), (300, 3, 2), (1000, 3, 2), (2900, 3, 2), (300, 8, 6), (1000, 8, 6), (2900, 8, 6))
 
@@ -22,7 +22,7 @@ def seconds(atoms: Atoms, few: int) -> tuple[float, list[float]]:
     began = time.perf_counter()
     with patch.object(relaxed, "_MAX_ATOMS_AT_ONCE", few):
         for epsilon in np.linspace(0.2, 0.0, 6):
-            found = relaxed.solve_relaxed(atoms, mass, DemographicParity(float(epsilon)), start)
+            found = relaxed.solve_relaxed(atoms, mass, RateParity(float(epsilon)), start)
             start = found.multipliers
             values.append(found.value)
     return time.perf_counter() - began, values

@@ -16,7 +16,7 @@ MODULES = sorted(
     if found.name.startswith(("faircrowd.fair.", "faircrowd.audit."))
 )
 COMPARED = {
-    *("BayesDivergence", "Certificate", "DemographicParity", "GapInterval", "GoldEstimates", "GoldPlan"),
+    *("BayesDivergence", "Certificate", "DemographicParity", "RateParity", "GapInterval", "GoldEstimates", "GoldPlan"),
     *("AccuracyParity", "ChangeBudget", "ConstrainedCertificate", "ConstraintKind", "ConstraintVerdict"),
     *("EqualOpportunity", "EqualizedOdds", "ImpactRow", "KeptConstraint", "MeasuredComparison", "Rate", "RateRange"),
     *("MeasuredConstraint", "RateRatio", "RequirementsVerdict", "ReviewBudget"),

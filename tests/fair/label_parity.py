@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.constraint import ConstraintRows
 from faircrowd.fair.gap import within
+from faircrowd.fair.rate_constraint import ConstraintRows
 
 __all__ = ["LabelParity"]
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from faircrowd.exact.sums import to_limbs
 from faircrowd.fair.certificate import Certificate
-from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.make import FairResult, solve_problem
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.program.atoms import Atoms, atom_hashes, collect
 from faircrowd.fair.program.dual import dual_value, smoothed_multipliers
 from faircrowd.fair.program.many_tasks import solve_many
 from faircrowd.fair.program.relaxed import solve_relaxed
+from faircrowd.fair.rate_constraint import RateParity
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -116,13 +116,13 @@ def test_the_smoothed_dual_of_few_tasks(sample: int) -> None:
 def test_the_smoothed_dual_is_near_the_true_one(sample: int) -> None:
     problem, gain = some(600, 3, 3, 1, None), make_gain("accuracy", 3)
     mass, atoms = problem.sizes.astype(float), collect(problem, gain)
-    exact = solve_relaxed(atoms, mass, DemographicParity(0.05))
+    exact = solve_relaxed(atoms, mass, RateParity(0.05))
     with patch("faircrowd.fair.program.dual._SAMPLED_ATOMS", sample):
-        cold = smoothed_multipliers(atoms, mass, DemographicParity(0.05))
-        warm = smoothed_multipliers(atoms, mass, DemographicParity(0.05), cold)
+        cold = smoothed_multipliers(atoms, mass, RateParity(0.05))
+        warm = smoothed_multipliers(atoms, mass, RateParity(0.05), cold)
     for found in (cold, warm):
         assert found.sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-9)
-        assert 0 <= dual_value(atoms, mass, found, DemographicParity(0.05)) - exact.bound < 2e-4
+        assert 0 <= dual_value(atoms, mass, found, RateParity(0.05)) - exact.bound < 2e-4
 
 
 @pytest.mark.parametrize("votes", [None, 5], ids=["untied", "tied"])
@@ -188,8 +188,8 @@ def test_names_and_order_of_tasks_do_not_matter(n: int, objective: str, seed: in
 def gathered_part(problem: Problem, epsilon: float, most: int, near: float = 1e-10) -> Atoms:
     """Solve with few tasks gathered; the others are counted, and the optimum is that of all."""
     gain = make_gain("accuracy", problem.n_classes)
-    _, whole = solve_many(problem, gain, DemographicParity(epsilon))
-    atoms, found = solve_many(problem, gain, DemographicParity(epsilon), max_gathered=most)
+    _, whole = solve_many(problem, gain, RateParity(epsilon))
+    atoms, found = solve_many(problem, gain, RateParity(epsilon), max_gathered=most)
     assert atoms.decided is not None
     assert atoms.mass.sum() + atoms.decided.mass.sum() == problem.group.size
     assert found.value == pytest.approx(whole.value, abs=near)

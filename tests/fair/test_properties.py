@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from fair import optima
 from faircrowd import make_fair
-from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.program.solve import solve_program
+from faircrowd.fair.rate_constraint import RateParity
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.thresholds.solve import solve_thresholds
 from faircrowd.fair.whole_tasks.allowance import TO_THE_LETTER
@@ -389,12 +389,12 @@ def test_two_classes_by_the_general_path(case: Case) -> None:
     problem = read_posterior(case.posterior, case.group, sample_weight=case.weights)
     gain = make_gain("accuracy", 2)
     special = solve_thresholds(problem, gain, case.epsilon, (), 0)
-    general = solve_program(problem, gain, DemographicParity(case.epsilon), (), 0, strict=False)
+    general = solve_program(problem, gain, RateParity(case.epsilon), (), 0, strict=False)
     assert general.bound == pytest.approx(special.bound, abs=1e-9)
     assert case.worth(general.probabilities) == pytest.approx(case.worth(special.probabilities), abs=1e-9)
     if case.weights is None:
         exact = solve_thresholds(problem, gain, case.epsilon, TO_THE_LETTER, 0)
-        strict = solve_program(problem, gain, DemographicParity(case.epsilon), TO_THE_LETTER, 0, strict=True)
+        strict = solve_program(problem, gain, RateParity(case.epsilon), TO_THE_LETTER, 0, strict=True)
         values = [case.worth(np.eye(2)[solved.labels]) for solved in (exact, strict)]
         assert values[0] == pytest.approx(values[1], abs=1e-9)
 
@@ -408,7 +408,7 @@ def test_many_tasks_of_two_classes_by_the_general_path(epsilon: float) -> None:
     problem = read_posterior(np.stack([1 - p, p], axis=1), group)
     gain = make_gain("accuracy", 2)
     special = solve_thresholds(problem, gain, epsilon, (), 0)
-    general = solve_program(problem, gain, DemographicParity(epsilon), (), 0, strict=False)
+    general = solve_program(problem, gain, RateParity(epsilon), (), 0, strict=False)
     assert general.solver == "one sort of 8,000 atoms"
     assert general.bound == pytest.approx(special.bound, abs=1e-9)
     prices = [solved.multipliers[:, 1] - solved.multipliers[:, 0] for solved in (special, general)]

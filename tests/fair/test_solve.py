@@ -8,12 +8,12 @@ import pytest
 from fair import optima
 from faircrowd.errors import OptionError
 from faircrowd.fair import solve as solving
-from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.objective import f1_gain, make_gain
 from faircrowd.fair.program import solve as module
 from faircrowd.fair.program.atoms import Atoms, DecidedTasks, atom_hashes, collect
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.program.rounding import round_counts
+from faircrowd.fair.rate_constraint import RateParity
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.problem import Problem
@@ -66,7 +66,7 @@ def test_every_way_of_solving(shape: tuple[int, int], weighted: bool, decision: 
     weights = np.arange(1, 31) % 4 + 0.5 if weighted else None
     problem = some(30, *shape, sample_weight=weights)
     gain, epsilon = make_gain("accuracy", shape[0]), 0.1
-    found = solve(problem, gain, DemographicParity(epsilon), decision, 3)
+    found = solve(problem, gain, RateParity(epsilon), decision, 3)
     assert_sound(problem, found, problem.posterior, epsilon)
     chances = found.probabilities
     assert found.bound == found.dual_bound
@@ -92,7 +92,7 @@ def test_multipliers_and_ties_are_the_probabilities(shape: tuple[int, int], weig
     for votes, seed in ((None, 0), (3, 0), (3, 1)):
         weights = np.arange(1, 31) % 4 + 0.5 if weighted else np.ones(30)
         problem = some(30, *shape, seed=seed, votes=votes, sample_weight=weights if weighted else None)
-        found = solve(problem, make_gain("accuracy", shape[0]), DemographicParity(0.1), "randomized", 3)
+        found = solve(problem, make_gain("accuracy", shape[0]), RateParity(0.1), "randomized", 3)
         shares = np.bincount(problem.group, weights=weights) / weights.sum()
         scores = problem.posterior - (found.multipliers / shares[:, None])[problem.group]
         best = scores >= scores.max(axis=1, keepdims=True) - 1e-10
@@ -114,11 +114,11 @@ def test_multipliers_and_ties_are_the_probabilities(shape: tuple[int, int], weig
 def test_labels_are_the_counts_of_the_rounding(shape: tuple[int, int]) -> None:
     for seed in (0, 1):
         problem, gain = some(60, *shape, seed=seed, votes=3), make_gain("accuracy", shape[0])
-        found = solve(problem, gain, DemographicParity(0.05), "deterministic", 3)
+        found = solve(problem, gain, RateParity(0.05), "deterministic", 3)
         numbers = module.number_groups(problem, gain)
-        atoms, relaxed = module.solve_many(problem, gain, DemographicParity(0.05), numbers=numbers)
+        atoms, relaxed = module.solve_many(problem, gain, RateParity(0.05), numbers=numbers)
         mass = module.in_order(problem.sizes.astype(float), numbers)
-        counts = module._rounded(atoms, mass, relaxed, DemographicParity(0.05))
+        counts = module._rounded(atoms, mass, relaxed, RateParity(0.05))
         labelled = np.zeros(counts.shape, dtype=int)
         place = np.searchsorted(atoms.hashes, atom_hashes(problem.posterior, numbers[problem.group]))
         np.add.at(labelled, (place, found.labels), 1)
@@ -129,7 +129,7 @@ def test_labels_are_the_counts_of_the_rounding(shape: tuple[int, int]) -> None:
 def test_deterministic_labels_of_two_groups_keep_epsilon() -> None:
     for votes in (None, 3):
         problem = some(30, 2, 2, votes=votes)
-        found = solve(problem, make_gain("accuracy", 2), DemographicParity(0.1), "deterministic", 3)
+        found = solve(problem, make_gain("accuracy", 2), RateParity(0.1), "deterministic", 3)
         assert gap_of(problem, np.eye(2)[found.labels]) <= 0.1 + 1e-9
 
 
@@ -141,7 +141,7 @@ def test_gains_are_judged_by_cost_where_log_odds_are_known() -> None:
     gain = make_gain([[1.0, 0.0], [0.0, 4.0]], 2)
     label = gain.of(posterior).argmax(axis=1)
     assert label.tolist() == [1, 0, 0, 1, 1, 0, 1, 0]
-    found = solve(problem, gain, DemographicParity(0.0), "deterministic", 0)
+    found = solve(problem, gain, RateParity(0.0), "deterministic", 0)
     assert found.solver == "nothing to change"
     np.testing.assert_array_equal(found.labels, label)
     np.testing.assert_array_equal(found.probabilities, np.eye(2)[label])
@@ -152,7 +152,7 @@ def test_ties_at_no_price() -> None:
     """Tasks of even odds close the gap for nothing; the other group keeps the ties of the aggregator."""
     p = np.array([0.5, 0.5, 0.2, 0.2, 0.9, 0.9, 0.2, 0.2])
     problem = read_posterior(np.stack([1 - p, p], axis=1), [0] * 4 + [1] * 4)
-    found = solve(problem, make_gain("accuracy", 2), DemographicParity(0.0), "deterministic", 0)
+    found = solve(problem, make_gain("accuracy", 2), RateParity(0.0), "deterministic", 0)
     assert found.labels.tolist() == [1, 1, 0, 0] * 2
     assert not found.multipliers.any()
     assert found.ties == {(0, (0, 1)): (0.0, 1.0), (1, (0, 1)): (1.0, 0.0)}
@@ -169,7 +169,7 @@ def test_within_epsilon_nothing_changes() -> None:
         own = posterior.argmax(axis=1)
         value = posterior.max(axis=1).mean()
         for decision in ("deterministic", "randomized"):
-            found = solve(problem, gain, DemographicParity(0.25), decision, 3)
+            found = solve(problem, gain, RateParity(0.25), decision, 3)
             assert found.solver == "nothing to change"
             assert found.optimal
             assert (found.bound, found.dual_bound) == (pytest.approx(value), found.bound)
@@ -177,7 +177,7 @@ def test_within_epsilon_nothing_changes() -> None:
             assert found.multipliers.shape == (n_groups, 2)
             np.testing.assert_array_equal(found.labels, own)
             np.testing.assert_array_equal(found.probabilities, np.eye(2)[own])
-            assert solve(problem, gain, DemographicParity(0.2499), decision, 3).solver != "nothing to change"
+            assert solve(problem, gain, RateParity(0.2499), decision, 3).solver != "nothing to change"
 
 
 @pytest.mark.parametrize("ties", ["first", "last"])
@@ -185,7 +185,7 @@ def test_within_epsilon_nothing_changes() -> None:
 def test_ties_of_the_aggregator_are_kept_in_the_rule(ties: str, n_groups: int) -> None:
     posterior = [[0.5, 0.5], [0.75, 0.25]] * n_groups
     problem = read_posterior(posterior, np.arange(2 * n_groups) // 2, ties=ties)
-    found = solve(problem, make_gain("accuracy", 2), DemographicParity(0.5), "deterministic", 0)
+    found = solve(problem, make_gain("accuracy", 2), RateParity(0.5), "deterministic", 0)
     last = ties == "last"
     assert found.labels.tolist() == [int(last), 0] * n_groups
     weight = (0.0, 1.0) if last else (1.0, 0.0)
@@ -197,7 +197,7 @@ def test_ties_of_several_classes() -> None:
     third = 1 / 3
     rows = [[0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [third, third, third], [0.4 + 1e-13, 0.4 - 1e-13, 0.2], [0.5, 0.4, 0.1]]
     problem = read_posterior(rows * 2, [0] * 5 + [1] * 5)
-    found = solve(problem, make_gain("accuracy", 3), DemographicParity(0.0), "deterministic", 0)
+    found = solve(problem, make_gain("accuracy", 3), RateParity(0.0), "deterministic", 0)
     wanted = {(a, (0, 1)): (1.0, 0.0) for a in (0, 1)} | {(a, (1, 2)): (1.0, 0.0) for a in (0, 1)}
     assert found.ties == wanted | {(a, (0, 1, 2)): (1.0, 0.0, 0.0) for a in (0, 1)}
 
@@ -209,7 +209,7 @@ def test_f1(decision: str, shape: tuple[int, int], weighted: bool) -> None:
     weights = np.arange(10) % 3 + 0.5 if weighted else None
     problem = some(10, *shape, seed=4, sample_weight=weights)
     epsilon = 0.35
-    found = solve(problem, make_gain("f1", 2), DemographicParity(epsilon), decision, 1)
+    found = solve(problem, make_gain("f1", 2), RateParity(epsilon), decision, 1)
     assert found.solver.startswith("Dinkelbach over ")
     p, w = problem.posterior[:, 1], np.ones(10) if weights is None else weights
     x = found.probabilities[:, 1]
@@ -233,7 +233,7 @@ def test_strict() -> None:
     problem = some(7, 3, 2)
     gain = make_gain("accuracy", 3)
     best = optima.best_deterministic(problem.posterior, problem.group, 0.2)
-    found = solve(problem, gain, DemographicParity(0.2), "deterministic", 0, strict=True)
+    found = solve(problem, gain, RateParity(0.2), "deterministic", 0, strict=True)
     chances = np.eye(3)[found.labels]
     assert gap_of(problem, chances) <= 0.2 + 1e-9
     assert value_of(problem, chances, problem.posterior) == pytest.approx(best, abs=1e-9)
@@ -249,7 +249,7 @@ def test_strict_is_refused_where_it_takes_too_long(monkeypatch: pytest.MonkeyPat
     plain = module.solve_many
     monkeypatch.setattr(module, "solve_many", lambda *given, **more: plain(*given, max_gathered=30, **more))
     with pytest.raises(OptionError, match="up to 4,194,304 different tasks; leave it out"):
-        solve(problem, gain, DemographicParity(0.05), "deterministic", 0, strict=True)
+        solve(problem, gain, RateParity(0.05), "deterministic", 0, strict=True)
 
 
 def test_a_strict_solution_short_of_its_bound_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +263,7 @@ def test_a_strict_solution_short_of_its_bound_is_not_called_optimal(monkeypatch:
             return kept._replace(bound=float((kept.counts * atoms.gains).sum() / mass.sum()) + far)
 
         monkeypatch.setattr(module, "strict_counts", short)
-        assert solve(problem, gain, DemographicParity(0.2), "deterministic", 0, strict=True).optimal is optimal
+        assert solve(problem, gain, RateParity(0.2), "deterministic", 0, strict=True).optimal is optimal
 
 
 def atoms_of(rows: list[list[float]], group: list[int], mass: list[float]) -> Atoms:
@@ -302,10 +302,10 @@ def test_below_one_task_the_better_of_two_roundings_is_taken() -> None:
         problem = some(14, 3, 3, seed=seed)
         atoms, mass = collect(problem, make_gain("accuracy", 3)), problem.sizes.astype(float)
         for epsilon in (0.05, 0.99 / mass.min()):
-            relaxed = solve_relaxed(atoms, mass, DemographicParity(epsilon))
-            plain = round_counts(atoms, mass, relaxed, DemographicParity(epsilon))
-            even = round_counts(atoms, mass, solve_relaxed(atoms, mass, DemographicParity(0.0)), DemographicParity(0.0))
-            found = module._rounded(atoms, mass, relaxed, DemographicParity(epsilon))
+            relaxed = solve_relaxed(atoms, mass, RateParity(epsilon))
+            plain = round_counts(atoms, mass, relaxed, RateParity(epsilon))
+            even = round_counts(atoms, mass, solve_relaxed(atoms, mass, RateParity(0.0)), RateParity(0.0))
+            found = module._rounded(atoms, mass, relaxed, RateParity(epsilon))
             assert (found == plain).all() or (found == even).all()
             ranks = []
             for counts in (found, plain, even):
@@ -323,12 +323,12 @@ def test_where_no_other_epsilon_can_help_there_is_one_rounding(case: str, monkey
     problem = some(14, 3, 3, seed=1)
     atoms, mass = collect(problem, make_gain("accuracy", 3)), problem.sizes.astype(float)
     epsilon = {"none": 0.0, "rest": 0.05}[case]
-    relaxed = solve_relaxed(atoms, mass, DemographicParity(epsilon))
+    relaxed = solve_relaxed(atoms, mass, RateParity(epsilon))
     if case == "rest":
         atoms = atoms._replace(decided=DecidedTasks(np.zeros((3, 3)), 0.0))
-    wanted = round_counts(atoms, mass, relaxed, DemographicParity(epsilon))
+    wanted = round_counts(atoms, mass, relaxed, RateParity(epsilon))
     monkeypatch.setattr(module, "solve_relaxed", None)
-    np.testing.assert_array_equal(module._rounded(atoms, mass, relaxed, DemographicParity(epsilon)), wanted)
+    np.testing.assert_array_equal(module._rounded(atoms, mass, relaxed, RateParity(epsilon)), wanted)
 
 
 def test_dinkelbach_ends_where_nothing_is_gained(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,7 +341,7 @@ def test_dinkelbach_ends_where_nothing_is_gained(monkeypatch: pytest.MonkeyPatch
         return plain(*given)
 
     monkeypatch.setattr(solving, "_solve_affine", watched)
-    found = solve(problem, f1_gain(0.0), DemographicParity(0.05), "deterministic", 0)
+    found = solve(problem, f1_gain(0.0), RateParity(0.05), "deterministic", 0)
     assert ratios[0] == 0.0
     assert ratios == sorted(set(ratios))
     assert 3 <= len(ratios) <= 8
@@ -351,5 +351,5 @@ def test_dinkelbach_ends_where_nothing_is_gained(monkeypatch: pytest.MonkeyPatch
     assert found.bound > ratios[-1] + 1e-6
     monkeypatch.setattr(solving, "_MAX_F1_STEPS", 2)
     ratios.clear()
-    solve(problem, f1_gain(0.0), DemographicParity(0.05), "deterministic", 0)
+    solve(problem, f1_gain(0.0), RateParity(0.05), "deterministic", 0)
     assert len(ratios) == 2

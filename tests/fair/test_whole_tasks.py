@@ -13,10 +13,10 @@ from fair import optima
 from faircrowd import make_fair
 from faircrowd.errors import DataWarning
 from faircrowd.fair import FairResult
-from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.objective import f1_gain, make_gain
 from faircrowd.fair.program import solve as program
+from faircrowd.fair.rate_constraint import RateParity
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.whole_tasks.allowance import allowances, rounding_loss
@@ -217,7 +217,7 @@ def test_each_task_keeps_its_probability_over_draws(
     sizes: tuple[int, ...], n_classes: int, votes: int | None, n_draws: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     posterior, group = crowd(sizes, n_classes, 4, votes)
-    problem, gain, parity = read_posterior(posterior, group), make_gain("accuracy", n_classes), DemographicParity(0.02)
+    problem, gain, parity = read_posterior(posterior, group), make_gain("accuracy", n_classes), RateParity(0.02)
     once = program.solve_many(problem, gain, parity, numbers=program.number_groups(problem, gain))
     monkeypatch.setattr(program, "solve_many", lambda *_, **__: once)  # what is drawn from does not depend on the seed
     probabilities = solve(problem, gain, parity, "randomized", 0).probabilities

@@ -12,8 +12,8 @@ from faircrowd._types import ByTask
 from faircrowd.audit.given_labels import read_given_labels
 from faircrowd.audit.intervals import approximate_gap_limits, gap_limits
 from faircrowd.errors import OptionError
-from faircrowd.fair.constraint import rates_of
 from faircrowd.fair.gap import gap_of, within
+from faircrowd.fair.rate_constraint import rates_of
 from faircrowd.fair.tasks.read_posterior import check_groups
 from faircrowd.fair.tolerances import SLACK
 from faircrowd.votes.group_policy import MIN_GROUP, check_comparable, plan_groups

@@ -4,8 +4,10 @@ Where things are
 ----------------
 make, estimator
     ``make_fair`` (a posterior and groups to fair labels) and ``FairCrowd`` (votes to fair labels).
-objective, constraint, gap, tolerances
-    What is maximised, what must be kept, how the gap is measured, and how near is equal.
+objective, rate_constraint, gap, tolerances
+    What is maximised, parity as the solvers of one partition see it, how the gap is measured, and how near is equal.
+constraints/
+    What labels must keep, as users give it: each constraint, its text, and the quantities that it compares.
 tasks/
     The tasks to be labelled, in memory or in Spark, and the three verbs by which solvers read them.
 solve
@@ -14,6 +16,8 @@ thresholds/
     The solver for two classes and two groups: exact thresholds.
 program/
     The solver for any number of classes and groups: a linear program over atoms.
+general/
+    The solver for any list of constraints over any columns, with its own certificate and rule.
 whole_tasks/
     How far labels of whole tasks may exceed epsilon, and how randomized ones are drawn.
 rule, rule_forms/
@@ -22,6 +26,8 @@ certificate, frontier, what_if
     What was reached and the numbers to check it; every epsilon at once; what other epsilons would give.
 promise/
     What holds for all tasks like these, not only for these.
+outcome/
+    Labels that keep a constraint and are of no use all the same: warnings.
 known_labels
     Accuracy, price and the truth's own gap as estimated from known labels.
 
@@ -55,7 +61,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from faircrowd.fair.certificate import Certificate
-from faircrowd.fair.constraint import DemographicParity
+from faircrowd.fair.constraints.demographic_parity import DemographicParity
 from faircrowd.fair.estimator import FairCrowd
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.make import FairResult, make_fair

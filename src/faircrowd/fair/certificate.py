@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import few
 from faircrowd.errors import InputError
-from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain, f1_bound
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import dual_value
+from faircrowd.fair.rate_constraint import RateParity
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import label_codes, read_posterior
 from faircrowd.fair.tasks.tally import Tally
@@ -173,9 +173,7 @@ class Certificate:
         gain = Gain(self.objective, np.asarray(self.gain_matrix), np.asarray(self.gain_offset))
         mass = np.ones(codes.size) if problem.weights is None else problem.weights
         atoms = Atoms(gain.of(problem.posterior), mass, problem.group, None)
-        bound = dual_value(
-            atoms, problem.group_weights(), np.asarray(self.multipliers), DemographicParity(self.epsilon)
-        )
+        bound = dual_value(atoms, problem.group_weights(), np.asarray(self.multipliers), RateParity(self.epsilon))
         tally = problem.tally(codes, gain)
         if gain.name == "f1":
             bound = f1_bound(float(tally.beliefs[gain.positive] / tally.mass.sum()), -gain.offset[gain.positive], bound)

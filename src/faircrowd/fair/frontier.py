@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import check_number
 from faircrowd._steps import count_steps
-from faircrowd.fair.constraint import make_constraint
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.assign import unconstrained_labels, unconstrained_probabilities
 from faircrowd.fair.program.atoms import merge
 from faircrowd.fair.program.relaxed import solve_relaxed
+from faircrowd.fair.rate_constraint import make_constraint
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.left_out import compared_gap, compared_groups, spread_over_groups
 from faircrowd.fair.tasks.population import Population

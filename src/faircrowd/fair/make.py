@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd._checks import check_choice, check_count, check_number, few, warn
 from faircrowd.errors import DataWarning, DrasticChangeWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
-from faircrowd.fair.constraint import make_constraint
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.listed import is_about_all, listed_constraints, needed_columns, plain_parity
 from faircrowd.fair.frontier import Frontier, trace_frontier
@@ -24,6 +23,7 @@ from faircrowd.fair.general.constrained_result import (
 )
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.outcome.alarms import alarm
+from faircrowd.fair.rate_constraint import make_constraint
 from faircrowd.fair.rule import FairRule, rule_of
 from faircrowd.fair.rule_forms.rule_words import rule_in_short
 from faircrowd.fair.solution import Solution
@@ -389,8 +389,8 @@ def solve_problem(
 ) -> FairResult[Population[Rows], Rows]:
     """Find the fair labels of tasks in memory or in Spark, with their rule, certificate and frontier.
 
-    ``constraint`` is the name of one in :data:`faircrowd.fair.constraint.CONSTRAINTS`; other arguments are those of
-    ``make_fair``.
+    ``constraint`` is the name of one in :data:`faircrowd.fair.rate_constraint.CONSTRAINTS`; other arguments are those
+    of ``make_fair``.
     """
     epsilon = check_number("epsilon", epsilon, low=0, high=1)
     check_choice("decision", decision, ("deterministic", "randomized"))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from faircrowd._checks import LARGEST, check_choice, few, warn
 from faircrowd.errors import DataWarning, InputError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
-from faircrowd.fair.constraint import prices_of
+from faircrowd.fair.rate_constraint import prices_of
 from faircrowd.fair.rule_forms.rule_json import EDITED, PARITY, is_tie, read_rule_json
 from faircrowd.fair.rule_forms.sql import case_expression
 from faircrowd.fair.solution import Solution, TieWeights

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from faircrowd.fair.constraint import Constraint
 from faircrowd.fair.objective import Gain, f1_bound, f1_gain
 from faircrowd.fair.program.solve import solve_program
+from faircrowd.fair.rate_constraint import Constraint
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.tasks.left_out import with_left_out
 from faircrowd.fair.tasks.population import Population, Rows

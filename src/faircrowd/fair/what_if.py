@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._steps import count_steps
-from faircrowd.fair.constraint import make_constraint, prices_of
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.objective import make_gain
+from faircrowd.fair.rate_constraint import make_constraint, prices_of
 from faircrowd.fair.rule import thresholds_of
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from faircrowd.errors import FaircrowdError, InputError
 from faircrowd.fair.certificate import Certificate
-from faircrowd.fair.constraint import prices_of
 from faircrowd.fair.gap import gap_of
+from faircrowd.fair.rate_constraint import prices_of
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.rule_forms.rule_words import rule_in_short
 from faircrowd.report import OutputFolder

@@ -8,7 +8,6 @@ import pytest
 from scipy.special import logsumexp, softmax
 
 from fair import optima
-from faircrowd.fair.constraint import Constraint, DemographicParity, prices_of
 from faircrowd.fair.program import dual
 from faircrowd.fair.program.atoms import Atoms, DecidedTasks
 from faircrowd.fair.program.dual import (
@@ -18,9 +17,10 @@ from faircrowd.fair.program.dual import (
     near_best_labels,
     smoothed_multipliers,
 )
+from faircrowd.fair.rate_constraint import Constraint, RateParity, prices_of
 
 EPSILON = 0.05
-PARITY = DemographicParity(EPSILON)
+PARITY = RateParity(EPSILON)
 
 
 def some(n: int = 60, n_classes: int = 3, n_groups: int = 3, seed: int = 0) -> tuple[Atoms, np.ndarray]:
@@ -68,7 +68,7 @@ def test_a_sum_of_many_small_terms_loses_nothing() -> None:
     gains = np.full((n, 2), 0.1)
     gains[0] = 1e8
     atoms = Atoms(gains, np.ones(n), np.arange(n, dtype=np.int32) % 2)
-    found = dual_value(atoms, np.full(2, n / 2), np.zeros((2, 2)), DemographicParity(0.0))
+    found = dual_value(atoms, np.full(2, n / 2), np.zeros((2, 2)), RateParity(0.0))
     assert found == pytest.approx((1e8 + 0.1 * (n - 1)) / n, rel=2e-16)
 
 

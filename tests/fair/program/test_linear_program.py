@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from fair import optima
-from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import dual_value
 from faircrowd.fair.program.linear_program import Program, _negligible, solve_linear_program
+from faircrowd.fair.rate_constraint import RateParity
 
 
 def some(n: int, n_classes: int = 3, n_groups: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -30,7 +30,7 @@ def solved(
     whole = np.bincount(group, weights=mass, minlength=n_groups)
     decided = np.zeros((n_groups, gains.shape[1]))
     found = solve_linear_program(
-        gains, mass, group, np.ones(gains.shape, dtype=bool), decided, whole, DemographicParity(epsilon)
+        gains, mass, group, np.ones(gains.shape, dtype=bool), decided, whole, RateParity(epsilon)
     )
     assert found is not None
     return found, rates_of(found, mass, group, decided, whole)
@@ -49,7 +49,7 @@ def test_value_gap_and_multipliers(epsilon: float, scale: float) -> None:
     assert value == pytest.approx(optimum, abs=1e-9)
     np.testing.assert_allclose(found.multipliers.sum(axis=0), 0.0, atol=1e-9)
     bound = dual_value(
-        Atoms(gains, mass, group), np.bincount(group, weights=mass), found.multipliers, DemographicParity(epsilon)
+        Atoms(gains, mass, group), np.bincount(group, weights=mass), found.multipliers, RateParity(epsilon)
     )
     assert bound == pytest.approx(optimum, abs=1e-9)
 
@@ -64,9 +64,7 @@ def test_decided_atoms_and_allowed_labels() -> None:
     decided = np.zeros((3, 3))
     np.add.at(decided, (group[beforehand], label[beforehand]), mass[beforehand])
     left = ~beforehand
-    found = solve_linear_program(
-        gains[left], mass[left], group[left], allowed[left], decided, whole, DemographicParity(0.05)
-    )
+    found = solve_linear_program(gains[left], mass[left], group[left], allowed[left], decided, whole, RateParity(0.05))
     assert found is not None
     assert not found.fractions[~allowed[left]].any()
     assert np.ptp(rates_of(found, mass[left], group[left], decided, whole), axis=0).max() <= 0.05 + 1e-9
@@ -82,16 +80,14 @@ def test_there_may_be_no_solution() -> None:
     gains, mass, group = np.eye(2), np.ones(2), np.array([0, 1], dtype=np.int32)
     decided = np.zeros((2, 2))
     whole = np.ones(2)
-    assert (
-        solve_linear_program(gains, mass, group, np.eye(2, dtype=bool), decided, whole, DemographicParity(0.5)) is None
-    )
-    found = solve_linear_program(gains, mass, group, np.eye(2, dtype=bool), decided, whole, DemographicParity(1.0))
+    assert solve_linear_program(gains, mass, group, np.eye(2, dtype=bool), decided, whole, RateParity(0.5)) is None
+    found = solve_linear_program(gains, mass, group, np.eye(2, dtype=bool), decided, whole, RateParity(1.0))
     assert found is not None
     assert found.fractions.tolist() == [[1, 0], [0, 1]]
     none = np.empty(0)
     nothing = (np.empty((0, 2)), none, none.astype(np.int32), np.empty((0, 2), dtype=bool))
-    assert solve_linear_program(*nothing, np.eye(2), whole, DemographicParity(0.5)) is None
-    assert solve_linear_program(*nothing, np.eye(2), whole, DemographicParity(1.0)) is not None
+    assert solve_linear_program(*nothing, np.eye(2), whole, RateParity(0.5)) is None
+    assert solve_linear_program(*nothing, np.eye(2), whole, RateParity(1.0)) is not None
 
 
 def test_atoms_that_weigh_nothing_get_their_best_label() -> None:
@@ -111,7 +107,7 @@ def test_atoms_that_weigh_nothing_get_their_best_label() -> None:
         allowed,
         np.zeros((3, 3)),
         whole,
-        DemographicParity(0.05),
+        RateParity(0.05),
     )
     assert found is not None
     np.testing.assert_allclose(found.multipliers, plain.multipliers, atol=1e-8)
@@ -125,9 +121,7 @@ def test_a_group_of_tiny_atoms_and_one_that_is_decided() -> None:
     mass = np.array([1e-12, 1e-12, 1.0, 1.0])
     group = np.array([0, 0, 1, 1], dtype=np.int32)
     decided, whole = np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([2.0, 2.0])
-    found = solve_linear_program(
-        gains, mass, group, np.ones((4, 2), dtype=bool), decided, whole, DemographicParity(0.0)
-    )
+    found = solve_linear_program(gains, mass, group, np.ones((4, 2), dtype=bool), decided, whole, RateParity(0.0))
     assert found is not None
     assert found.fractions[:2].tolist() == [[1, 0], [1, 0]]
     np.testing.assert_allclose(found.fractions[2:].sum(axis=0), [1, 1], atol=1e-9)

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faircrowd.fair.constraint import Constraint, DemographicParity, prices_of
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.program import many_tasks
 from faircrowd.fair.program.atoms import Atoms, DecidedTasks, collect
 from faircrowd.fair.program.dual import label_margins
 from faircrowd.fair.program.relaxed import Relaxed
+from faircrowd.fair.rate_constraint import Constraint, RateParity, prices_of
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 
-PARITY = DemographicParity(0.03)
+PARITY = RateParity(0.03)
 GAIN = Gain("gains", np.array([[2.0, -1.0, 0.5], [-3.0, 1.5, 0.0], [0.25, 0.0, 1.0]]), np.array([0.25, 0.0, -0.5]))
 NUMBERS = np.arange(2, dtype=np.int32)
 CENTRE = np.array([[0.1, -0.05, -0.05], [-0.1, 0.05, 0.05]])
@@ -68,8 +68,8 @@ def test_room_to_close_the_gap_of_the_others() -> None:
     none = np.empty((0, 2)), np.empty(0), np.empty(0, dtype=np.int32)
     atoms = Atoms(*none, decided=DecidedTasks(np.array([[4.0, 0.0], [1.0, 3.0]]), 0.0))
     mass = np.array([10.0, 4.0])
-    assert many_tasks._has_room(atoms, mass, DemographicParity(0.15 + 1e-9))
-    assert not many_tasks._has_room(atoms, mass, DemographicParity(0.15 - 1e-6))
+    assert many_tasks._has_room(atoms, mass, RateParity(0.15 + 1e-9))
+    assert not many_tasks._has_room(atoms, mass, RateParity(0.15 - 1e-6))
 
 
 def test_a_sample_stands_for_all() -> None:

@@ -8,14 +8,14 @@ import pytest
 
 from fair import optima
 from faircrowd.errors import SolverError
-from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.program import relaxed
 from faircrowd.fair.program.atoms import Atoms, DecidedTasks
 from faircrowd.fair.program.dual import atom_margins, near_best_labels
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
+from faircrowd.fair.rate_constraint import RateParity
 
 EPSILON = 0.04
-PARITY = DemographicParity(EPSILON)
+PARITY = RateParity(EPSILON)
 
 
 def some(n: int = 90, seed: int = 0) -> tuple[Atoms, np.ndarray]:

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.program import rounding
 from faircrowd.fair.program.atoms import Atoms, DecidedTasks
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.program.rounding import _rounded_totals, _transport, round_counts
+from faircrowd.fair.rate_constraint import RateParity
 
 
 def gap(counts: np.ndarray, mass: np.ndarray) -> float:
@@ -43,7 +43,7 @@ def test_targets_exceed_epsilon_as_little_as_can_be_and_then_gain_the_most(
 ) -> None:
     real, mass = np.array(totals), np.array(sizes, dtype=float)
     prices = np.random.default_rng(1).normal(size=real.shape)
-    found = _rounded_totals(real, mass, prices, DemographicParity(epsilon))
+    found = _rounded_totals(real, mass, prices, RateParity(epsilon))
     assert found.sum(axis=1).tolist() == sizes
     assert found.min() >= 0
     rivals = roundings(real, mass)
@@ -57,9 +57,9 @@ def test_an_excess_is_dearer_than_any_price() -> None:
     """And a count may fall by one below its floor, or rise by two above, but not below nothing."""
     real, mass = np.array([[1.5, 1.5, 3.0], [0.5, 2.5, 3.0]]), np.array([6.0, 6.0])
     prices = np.array([[5.0, -5.0, 0.0], [-5.0, 5.0, 0.0]])
-    found = _rounded_totals(real, mass, prices, DemographicParity(0.0))
+    found = _rounded_totals(real, mass, prices, RateParity(0.0))
     assert gap(found, mass) == 0
-    wide = _rounded_totals(real, mass, prices, DemographicParity(1.0))
+    wide = _rounded_totals(real, mass, prices, RateParity(1.0))
     assert wide.tolist() == [[3, 0, 3], [0, 4, 2]]
 
 
@@ -102,8 +102,8 @@ def some(n: int = 40, n_groups: int = 3, seed: int = 0) -> tuple[Atoms, np.ndarr
 @pytest.mark.parametrize("epsilon", [0.05, 0.11])
 def test_rounded_counts_are_near_the_randomized_solution(seed: int, epsilon: float) -> None:
     atoms, mass = some(seed=seed)
-    relaxed = solve_relaxed(atoms, mass, DemographicParity(epsilon))
-    counts = round_counts(atoms, mass, relaxed, DemographicParity(epsilon))
+    relaxed = solve_relaxed(atoms, mass, RateParity(epsilon))
+    counts = round_counts(atoms, mass, relaxed, RateParity(epsilon))
     np.testing.assert_array_equal(counts.sum(axis=1), atoms.mass)
     assert counts.min() >= 0
     totals = np.zeros((3, 3))
@@ -129,14 +129,14 @@ def test_whole_fractions_are_kept() -> None:
     atoms, mass = some(9)
     fractions = np.eye(3)[np.arange(9) % 3]
     assert (
-        round_counts(atoms, mass, randomized(atoms, mass, fractions), DemographicParity(0.0))
+        round_counts(atoms, mass, randomized(atoms, mass, fractions), RateParity(0.0))
         == fractions * atoms.mass[:, None]
     ).all()
     atoms = atoms._replace(mass=np.full(9, 4.0))
     mass = np.bincount(atoms.group, weights=atoms.mass)
     fractions[3] = [0.25, 0.75, 0.0]
     fractions[4] = [1 - 1e-9, 0.0, 1e-9]
-    found = round_counts(atoms, mass, randomized(atoms, mass, fractions), DemographicParity(0.0))
+    found = round_counts(atoms, mass, randomized(atoms, mass, fractions), RateParity(0.0))
     np.testing.assert_array_equal(found, np.rint(4 * fractions))
 
 
@@ -147,9 +147,7 @@ def test_a_split_atom_is_moved_to_the_counts_of_its_group() -> None:
     fractions = np.array([[0.5, 0.5], [1.0, 0.0], [1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
     decided = DecidedTasks(np.array([[0.0, 5.0], [3.0, 3.0]]), 0.0)
     mass = np.array([10.0, 10.0])
-    found = round_counts(
-        atoms._replace(decided=decided), mass, randomized(atoms, mass, fractions), DemographicParity(0.0)
-    )
+    found = round_counts(atoms._replace(decided=decided), mass, randomized(atoms, mass, fractions), RateParity(0.0))
     totals = decided.mass.copy()
     np.add.at(totals, atoms.group, found)
     assert totals.sum(axis=1).tolist() == [10, 10]
@@ -176,9 +174,7 @@ def test_atoms_of_wider_margins_move_where_split_ones_are_too_few(monkeypatch: p
     ):
         asked.clear()
         monkeypatch.setattr(rounding, "_rounded_totals", lambda *_, wanted=wanted: np.array([wanted]))
-        found = round_counts(
-            atoms, np.array([4.0]), randomized(atoms, np.array([4.0]), fractions), DemographicParity(0.0)
-        )
+        found = round_counts(atoms, np.array([4.0]), randomized(atoms, np.array([4.0]), fractions), RateParity(0.0))
         assert found.tolist() == moved
         assert asked == sizes
 

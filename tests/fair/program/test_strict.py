@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.program import strict
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.program.strict import best_counts_of_free_atoms, strict_counts
+from faircrowd.fair.rate_constraint import RateParity
 
 
 def some(seed: int, n_classes: int = 2, masses: tuple[float, ...] = (1, 2, 1, 3, 2, 1)) -> tuple[Atoms, np.ndarray]:
@@ -55,9 +55,9 @@ def test_the_best_of_all_whole_counts(first: int, epsilon: float, monkeypatch: p
     monkeypatch.setattr(strict, "_FIRST_OPEN_ATOMS", first)
     for seed in (1, 2):
         atoms, mass = some(seed)
-        relaxed = solve_relaxed(atoms, mass, DemographicParity(epsilon))
+        relaxed = solve_relaxed(atoms, mass, RateParity(epsilon))
         assert_best(
-            strict_counts(atoms, mass, relaxed, DemographicParity(epsilon)),
+            strict_counts(atoms, mass, relaxed, RateParity(epsilon)),
             atoms,
             mass,
             epsilon,
@@ -67,18 +67,18 @@ def test_the_best_of_all_whole_counts(first: int, epsilon: float, monkeypatch: p
 
 def test_three_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     atoms, mass = some(3, 3, (1, 2, 1, 1, 1, 1))
-    relaxed = solve_relaxed(atoms, mass, DemographicParity(0.2))
+    relaxed = solve_relaxed(atoms, mass, RateParity(0.2))
     best = best_of_all(atoms, mass, 0.2)
     for first in (200, 2):
         monkeypatch.setattr(strict, "_FIRST_OPEN_ATOMS", first)
-        assert_best(strict_counts(atoms, mass, relaxed, DemographicParity(0.2)), atoms, mass, 0.2, best)
+        assert_best(strict_counts(atoms, mass, relaxed, RateParity(0.2)), atoms, mass, 0.2, best)
 
 
 def test_without_time_all_tasks_get_the_label_that_gains_the_most() -> None:
     atoms, mass = some(1, 3)
-    relaxed = solve_relaxed(atoms, mass, DemographicParity(0.1))
+    relaxed = solve_relaxed(atoms, mass, RateParity(0.1))
     label = int(np.argmax([(atoms.mass * atoms.gains[:, k]).sum() for k in range(3)]))
-    found = strict_counts(atoms, mass, relaxed, DemographicParity(0.1), seconds=0.0)
+    found = strict_counts(atoms, mass, relaxed, RateParity(0.1), seconds=0.0)
     np.testing.assert_array_equal(found.counts, atoms.mass[:, None] * np.eye(3)[label])
     assert found.bound == relaxed.bound
 
@@ -95,7 +95,7 @@ def opened(
         return answers[len(asked) - 1]
 
     monkeypatch.setattr(strict, "best_counts_of_free_atoms", program)
-    return strict_counts(atoms, mass, relaxed, DemographicParity(0.1)), asked
+    return strict_counts(atoms, mass, relaxed, RateParity(0.1)), asked
 
 
 def spaced(n: int) -> tuple[Atoms, np.ndarray, np.ndarray]:
@@ -164,7 +164,7 @@ def test_a_program_with_closed_atoms() -> None:
     best = atoms.gains.argmax(axis=1)
     free = np.array([True, True, False, True, False, True])
     start = np.rint(atoms.mass[:, None] * np.eye(2)[best]).astype(np.int64)
-    found = best_counts_of_free_atoms(atoms, mass, free, start, DemographicParity(0.3), 10.0)
+    found = best_counts_of_free_atoms(atoms, mass, free, start, RateParity(0.3), 10.0)
     assert found is not None
     counts, bound = found
     closed = ~free
@@ -178,4 +178,4 @@ def test_a_program_with_closed_atoms() -> None:
     shut[0] = True
     apart = atoms._replace(gains=np.where(atoms.group[:, None] == [0, 1], 1.0, 0.0))
     start = np.rint(atoms.mass[:, None] * np.eye(2)[apart.gains.argmax(axis=1)]).astype(np.int64)
-    assert best_counts_of_free_atoms(apart, mass, shut, start, DemographicParity(0.1), 10.0) is None
+    assert best_counts_of_free_atoms(apart, mass, shut, start, RateParity(0.1), 10.0) is None

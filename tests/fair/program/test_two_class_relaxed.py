@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fair import optima
-from faircrowd.fair.constraint import DemographicParity
 from faircrowd.fair.program import relaxed
 from faircrowd.fair.program.atoms import Atoms, merge
 from faircrowd.fair.program.dual import dual_value
 from faircrowd.fair.program.relaxed import solve_relaxed
 from faircrowd.fair.program.two_class_relaxed import TwoClassSolution, solve_two_classes
+from faircrowd.fair.rate_constraint import RateParity
 
 
 def some(seed: int, n: int = 60, n_groups: int = 4, votes: int | None = None, weights: bool = False) -> Atoms:
@@ -34,7 +34,7 @@ def assert_optimal(found: TwoClassSolution, atoms: Atoms, epsilon: float) -> Non
     optimum = optima.best_randomized(atoms.gains, atoms.group, epsilon, atoms.mass)
     assert value == pytest.approx(optimum, abs=1e-9)
     np.testing.assert_allclose(found.multipliers.sum(axis=0), 0, atol=1e-12)
-    bound = dual_value(atoms, mass, found.multipliers, DemographicParity(epsilon))
+    bound = dual_value(atoms, mass, found.multipliers, RateParity(epsilon))
     assert bound == pytest.approx(value, abs=1e-12)
 
 
@@ -73,7 +73,7 @@ def test_few_tasks_are_split() -> None:
 
 def test_many_atoms_of_two_classes_need_no_linear_program(monkeypatch: pytest.MonkeyPatch) -> None:
     atoms = some(5, n=400, n_groups=6)
-    mass, parity = np.bincount(atoms.group, weights=atoms.mass), DemographicParity(0.02)
+    mass, parity = np.bincount(atoms.group, weights=atoms.mass), RateParity(0.02)
     found = solve_relaxed(atoms, mass, parity)
     assert found.solver == "one sort of 400 atoms"
     monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", 400)
@@ -87,7 +87,7 @@ def test_many_atoms_of_two_classes_need_no_linear_program(monkeypatch: pytest.Mo
 
 def test_a_sort_that_proves_nothing_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     atoms = some(5, n=400, n_groups=6)
-    mass, parity = np.bincount(atoms.group, weights=atoms.mass), DemographicParity(0.02)
+    mass, parity = np.bincount(atoms.group, weights=atoms.mass), RateParity(0.02)
     nothing = TwoClassSolution(np.full((400, 2), 0.5), np.zeros((6, 2)))
     monkeypatch.setattr(relaxed, "solve_two_classes", lambda *_: nothing)
     found = solve_relaxed(atoms, mass, parity)

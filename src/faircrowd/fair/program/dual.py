@@ -7,7 +7,7 @@ than
 
 The smallest such bound equals the value of the best randomized labelling. For two groups it is the paper's
 :math:`\mathcal M(\beta)`. The last term and the condition on the sum are those of demographic parity
-(:class:`~faircrowd.fair.constraint.DemographicParity`); other constraints on rates have others.
+(:class:`~faircrowd.fair.rate_constraint.RateParity`); other constraints on rates have others.
 """
 
 from itertools import pairwise
@@ -16,8 +16,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.constraint import Constraint, prices_of, rates_of
 from faircrowd.fair.program.atoms import Atoms
+from faircrowd.fair.rate_constraint import Constraint, prices_of, rates_of
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["atom_margins", "dual_value", "label_margins", "near_best_labels", "smoothed_multipliers"]

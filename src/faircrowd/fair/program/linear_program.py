@@ -1,8 +1,8 @@
 r"""The linear program over atoms, solved by HiGHS.
 
 Maximise :math:`\sum_j m_j \sum_k U_{jk} x_{jk}` over :math:`x_j` in the simplex, subject to the rows of a constraint on
-the rates of groups (:mod:`faircrowd.fair.constraint`). Some atoms may be decided beforehand; others may be allowed only
-some of the classes.
+the rates of groups (:mod:`faircrowd.fair.rate_constraint`). Some atoms may be decided beforehand; others may be
+allowed only some of the classes.
 """
 
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.constraint import Constraint, prices_of, rates_of
+from faircrowd.fair.rate_constraint import Constraint, prices_of, rates_of
 from faircrowd.fair.tolerances import HIGHS_FEASIBILITY, NEGLIGIBLE_PART
 from faircrowd.votes.vocabulary import Codes
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.exact.sums import limbs_to_numbers, to_limbs
-from faircrowd.fair.constraint import Constraint, prices_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.atoms import Atoms, DecidedTasks, collect, join
 from faircrowd.fair.program.dual import atom_margins, label_margins, smoothed_multipliers
 from faircrowd.fair.program.linear_program import solve_linear_program
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
+from faircrowd.fair.rate_constraint import Constraint, prices_of
 from faircrowd.fair.tasks.population import Population, Tasks
 from faircrowd.fair.tasks.tally import gain_unit
 from faircrowd.votes.vocabulary import Codes

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import SolverError
-from faircrowd.fair.constraint import Constraint, DemographicParity
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import dual_value, near_best_labels, smoothed_multipliers
 from faircrowd.fair.program.linear_program import solve_linear_program
 from faircrowd.fair.program.two_class_relaxed import solve_two_classes
+from faircrowd.fair.rate_constraint import Constraint, RateParity
 from faircrowd.fair.tolerances import PROVED_OPTIMAL
 
 __all__ = ["Relaxed", "solve_relaxed"]
@@ -62,7 +62,7 @@ def solve_relaxed(
         if solved is None:
             raise _no_solution()
         return solved
-    if n_classes == 2 and atoms.decided is None and isinstance(constraint, DemographicParity):
+    if n_classes == 2 and atoms.decided is None and isinstance(constraint, RateParity):
         sort = solve_two_classes(atoms, group_mass, constraint.epsilon)
         solved = _certified(atoms, group_mass, constraint, *sort, f"one sort of {n_atoms:,} atoms")
         if solved.bound - solved.value <= PROVED_OPTIMAL:  # always, but for weights that differ by many orders

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import SolverError
-from faircrowd.fair.constraint import Constraint, DemographicParity, prices_of, rates_of
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import atom_margins
 from faircrowd.fair.program.near_centres import totals_near_centres
 from faircrowd.fair.program.relaxed import Relaxed
 from faircrowd.fair.program.two_class_rounding import assign_two_classes, closest_totals
+from faircrowd.fair.rate_constraint import Constraint, RateParity, prices_of, rates_of
 from faircrowd.fair.tolerances import WHOLE_COUNT
 
 __all__ = ["round_counts"]
@@ -80,10 +80,10 @@ def _rounded_totals(
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     n_groups, n_classes = totals.shape
-    if isinstance(constraint, DemographicParity) and n_classes == 2:
+    if isinstance(constraint, RateParity) and n_classes == 2:
         return closest_totals(np.floor(totals + WHOLE_COUNT), group_mass, prices, constraint.epsilon)
     n_cells = n_groups * n_classes
-    if isinstance(constraint, DemographicParity) and n_cells > _MANY_CELLS:
+    if isinstance(constraint, RateParity) and n_cells > _MANY_CELLS:
         near = totals_near_centres(np.floor(totals + WHOLE_COUNT), totals, group_mass, prices, constraint.epsilon)
         one_task = 1.0 / float(group_mass.min())
         if near is not None and (n_cells > _TOO_MANY_CELLS or constraint.excess(rates_of(near, group_mass)) < one_task):

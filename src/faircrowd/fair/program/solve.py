@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import OptionError
-from faircrowd.fair.constraint import Constraint, prices_of, rates_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.assign import (
     find_split_atoms,
@@ -26,6 +25,7 @@ from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
 from faircrowd.fair.program.rounding import round_counts
 from faircrowd.fair.program.strict import strict_counts
 from faircrowd.fair.program.weighted_rounding import round_weighted_counts
+from faircrowd.fair.rate_constraint import Constraint, prices_of, rates_of
 from faircrowd.fair.solution import Solution, TieWeights
 from faircrowd.fair.tasks.population import Population, Rows, Tasks
 from faircrowd.fair.tasks.problem import Problem

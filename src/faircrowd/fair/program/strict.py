@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.constraint import Constraint, rates_of
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import atom_margins
 from faircrowd.fair.program.relaxed import Relaxed
+from faircrowd.fair.rate_constraint import Constraint, rates_of
 from faircrowd.fair.tolerances import EQUAL_VALUES, NO_EXCESS, SLACK
 
 __all__ = ["StrictCounts", "best_counts_of_free_atoms", "strict_counts"]

@@ -10,10 +10,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.constraint import Constraint
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import atom_margins
 from faircrowd.fair.program.strict import best_counts_of_free_atoms
+from faircrowd.fair.rate_constraint import Constraint
 from faircrowd.fair.tolerances import WHOLE_COUNT
 from faircrowd.votes.vocabulary import Codes
 

@@ -45,11 +45,11 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaln
 
 from faircrowd.exact.hashing import task_keys, uniforms
-from faircrowd.fair.constraint import DemographicParity, prices_of
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.promise.held_out import split
 from faircrowd.fair.promise.margin import fewest
 from faircrowd.fair.promise.statement import Promise
+from faircrowd.fair.rate_constraint import RateParity, prices_of
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.solution import TieWeights
 from faircrowd.fair.solve import solve
@@ -91,7 +91,7 @@ def promise_by_ranks(
 
     @cache
     def at(step: int) -> _Aim:
-        asked = DemographicParity(epsilon * step / _STEPS)
+        asked = RateParity(epsilon * step / _STEPS)
         solved = solve(learned, gain, asked, "randomized", random_state)
         columns = (np.bincount(learned.group, column, learned.n_groups) for column in solved.probabilities.T)
         rates = np.stack(list(columns), axis=1) / learned.sizes[:, None]

@@ -19,8 +19,8 @@ from faircrowd.exact.sums import (
     to_units,
     unit_for,
 )
-from faircrowd.fair.constraint import rates_of
 from faircrowd.fair.objective import Gain
+from faircrowd.fair.rate_constraint import rates_of
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.votes.vocabulary import Codes
 

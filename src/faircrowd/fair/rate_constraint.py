@@ -10,8 +10,9 @@ that the rates of a class differ by at most :math:`\varepsilon` between any two 
 and only if each class has a centre :math:`c_k` that no group's rate is farther from than :math:`\varepsilon / 2`: one
 row :math:`-\varepsilon/2 \le r_{ak} - c_k \le \varepsilon/2` per group and class.
 
-Solvers know constraints through :class:`Constraint` alone. To add one is to write a class with these methods, in a
-module of its own, and to register it under a name at the end of this file.
+The solvers of one partition (``thresholds/`` and ``program/``) know constraints through :class:`Constraint` alone,
+which speaks of rates only. Constraints of users, over any columns, are in ``constraints/``; ``general/`` solves lists
+of them.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,7 @@ __all__ = [
     "CONSTRAINTS",
     "Constraint",
     "ConstraintRows",
-    "DemographicParity",
+    "RateParity",
     "make_constraint",
     "prices_of",
     "rates_of",
@@ -133,7 +134,7 @@ class Constraint(Protocol):
 
 
 @dataclass(frozen=True)
-class DemographicParity:
+class RateParity:
     """The rates of each class differ by at most ``epsilon`` between any two groups.
 
     Parameters
@@ -143,7 +144,7 @@ class DemographicParity:
 
     Examples
     --------
-    >>> parity = DemographicParity(0.2)
+    >>> parity = RateParity(0.2)
     >>> parity.is_kept(np.array([[0.5, 0.5], [0.75, 0.25]]))
     False
     >>> round(parity.excess(np.array([[0.5, 0.5], [0.75, 0.25]])), 12)
@@ -220,10 +221,10 @@ def make_constraint(name: str, epsilon: float) -> Constraint:
     Examples
     --------
     >>> make_constraint("parity", 0.05)
-    DemographicParity(epsilon=0.05)
+    RateParity(epsilon=0.05)
     """
     check_choice("constraint", name, tuple(CONSTRAINTS))
     return CONSTRAINTS[name](epsilon)
 
 
-register("parity", DemographicParity)
+register("parity", RateParity)

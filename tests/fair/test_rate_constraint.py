@@ -8,16 +8,16 @@ from scipy.optimize import check_grad, linprog
 
 from fair.label_parity import LabelParity
 from faircrowd.errors import OptionError
-from faircrowd.fair.constraint import (
+from faircrowd.fair.gap import gap_of, within
+from faircrowd.fair.make import solve_problem
+from faircrowd.fair.rate_constraint import (
     CONSTRAINTS,
-    DemographicParity,
+    RateParity,
     make_constraint,
     prices_of,
     rates_of,
     register,
 )
-from faircrowd.fair.gap import gap_of, within
-from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.tolerances import SLACK
 
@@ -41,7 +41,7 @@ def test_the_gap_is_the_largest_difference_of_two_groups(seed: int) -> None:
     rates = some_rates(seed)
     wanted = max(abs(a[k] - b[k]) for a in rates for b in rates for k in range(4))
     assert gap_of(rates) == wanted
-    parity = DemographicParity(0.1)
+    parity = RateParity(0.1)
     assert parity.excess(rates) == wanted - 0.1
     for epsilon in (wanted, wanted - SLACK / 2, wanted + 1e-9):
         assert within(wanted, epsilon)
@@ -56,7 +56,7 @@ def test_rows_have_a_solution_where_the_constraint_is_kept(seed: int) -> None:
     rates = some_rates(seed)
     centres = (rates.max(axis=0) + rates.min(axis=0)) / 2
     for epsilon, kept in ((gap_of(rates) + 1e-12, True), (gap_of(rates) - 1e-6, False)):
-        rows = DemographicParity(epsilon).rows(3, 4)
+        rows = RateParity(epsilon).rows(3, 4)
         assert rows.on_rates.shape == (12, 12)
         assert rows.on_centres.shape == (12, 4)
         values = rows.on_rates @ rates.ravel() + rows.on_centres @ centres
@@ -65,7 +65,7 @@ def test_rows_have_a_solution_where_the_constraint_is_kept(seed: int) -> None:
 
 
 def test_relief_is_how_bounds_move_with_epsilon() -> None:
-    low, high = DemographicParity(0.1).rows(2, 3), DemographicParity(0.4).rows(2, 3)
+    low, high = RateParity(0.1).rows(2, 3), RateParity(0.4).rows(2, 3)
     np.testing.assert_allclose(high.upper - low.upper, 0.3 * low.relief)
     np.testing.assert_allclose(low.lower - high.lower, 0.3 * low.relief)
 
@@ -73,7 +73,7 @@ def test_relief_is_how_bounds_move_with_epsilon() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_dual_cost_is_what_rates_within_the_constraint_can_gain(seed: int) -> None:
     """The most that multipliers that add up to 0 gain by rates of a gap of epsilon, around any centre."""
-    parity = DemographicParity(0.3)
+    parity = RateParity(0.3)
     multipliers = parity.from_free_coordinates(np.random.default_rng(seed).normal(size=8), 3, 4)
     corners = 0.15 * np.sign(multipliers)
     assert gap_of(corners) == pytest.approx(0.3)
@@ -81,7 +81,7 @@ def test_the_dual_cost_is_what_rates_within_the_constraint_can_gain(seed: int) -
 
 
 def test_free_coordinates_go_there_and_back() -> None:
-    parity, free = DemographicParity(0.1), np.arange(6.0)
+    parity, free = RateParity(0.1), np.arange(6.0)
     multipliers = parity.from_free_coordinates(free, 3, 3)
     np.testing.assert_array_equal(multipliers.sum(axis=0), 0.0)
     np.testing.assert_array_equal(parity.free_coordinates(multipliers), free)
@@ -89,7 +89,7 @@ def test_free_coordinates_go_there_and_back() -> None:
 
 
 def test_the_smooth_dual_cost_has_its_gradient_and_is_near() -> None:
-    parity, width = DemographicParity(0.3), 1e-2
+    parity, width = RateParity(0.3), 1e-2
     free = np.random.default_rng(0).normal(size=6) / 10
 
     def value(x: np.ndarray) -> float:
@@ -108,7 +108,7 @@ def test_the_smooth_dual_cost_has_its_gradient_and_is_near() -> None:
     [(2, 2, True), (3, 2, False), (2, 3, False), (1, 2, False), (2, 1, False), (3, 3, False)],
 )
 def test_two_groups_and_two_classes_have_thresholds(n_groups: int, n_classes: int, expected: bool) -> None:
-    assert DemographicParity(0.1).has_thresholds(n_groups, n_classes) is expected
+    assert RateParity(0.1).has_thresholds(n_groups, n_classes) is expected
 
 
 @pytest.fixture
@@ -157,19 +157,19 @@ def test_a_gap_of_epsilon_and_the_slack_is_kept() -> None:
     assert within(SLACK, 0.0)
     assert not within(np.nextafter(SLACK, 1), 0.0)
     assert within(0.0, 0.0)
-    assert DemographicParity(0.0).is_kept(np.array([[0.5, 0.5], [0.5, 0.5]]))
+    assert RateParity(0.0).is_kept(np.array([[0.5, 0.5], [0.5, 0.5]]))
     assert gap_of([[0.1, 0.2, 0.7], [0.3, 0.2, 0.5], [0.0, 0.9, 0.1]]) == pytest.approx(0.7)
 
 
 def test_constraints_by_name() -> None:
-    assert make_constraint("parity", 0.25) == DemographicParity(0.25)
+    assert make_constraint("parity", 0.25) == RateParity(0.25)
     with pytest.raises(OptionError, match="constraint='odds' is not known"):
         make_constraint("odds", 0.1)
 
 
 def test_the_largest_objective_of_the_rows_is_the_dual_cost() -> None:
     """What multipliers gain at most within the rows, by HiGHS: rates and centres are both free numbers."""
-    parity = DemographicParity(0.2)
+    parity = RateParity(0.2)
     multipliers = parity.from_free_coordinates(np.array([0.3, -0.1, 0.5, 0.2, -0.7, 0.1]), 3, 3)
     rows = parity.rows(3, 3)
     both = np.hstack([rows.on_rates.toarray(), rows.on_centres.toarray()])
