@@ -9,7 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from faircrowd import VoteTable, read_votes
+from faircrowd import FairCrowd, MajorityVote, VoteTable, make_fair, read_votes
+from faircrowd.constraints import ChangeBudget, DemographicParity
 from faircrowd.errors import FileError, InputError, MissingColumnError
 from faircrowd.votes.facts import Numbers, read_facts
 from faircrowd.votes.groups import attach_groups, gold_codes, gold_pairs, truth_codes
@@ -238,7 +239,7 @@ def test_gold_pairs_keep_every_pair() -> None:
             pd.DataFrame({"task": [1], "a": [1], "b": [2]}),
             "must be one column; got several. Name them 'label' or 'truth'",
         ),
-        (["x", "y", "x"], "Columns 'x', 'y', 'x' were named"),
+        (["x", "y", "x"], "these 3 look like values of tasks: 'x', 'y'"),
         (3, "go by task"),
     ],
 )
@@ -296,3 +297,30 @@ def test_true_labels_in_a_table_with_other_columns() -> None:
     for read in readers:
         with pytest.raises(InputError, match="True labels must be one column; got several"):
             read(table, rows.rename(columns={"truth": "other"}))
+
+
+def test_lists_of_values_are_told_from_names_of_columns() -> None:
+    """A list of texts names columns; values in their place, which repeat, get a message that says what to write."""
+    values = ["m", "f", "m"]
+    for tasks in (None, TASKS):
+        with pytest.raises(InputError, match=r"these 3 look like values of tasks: 'm', 'f'. Values go by task"):
+            read_votes(VOTES[["task", "worker", "label"]], sensitive_features=values, tasks=tasks)
+    with pytest.raises(InputError, match="look like values of tasks"):
+        FairCrowd(MajorityVote(), constraints=[ChangeBudget(0.5), DemographicParity(0.5)]).fit(
+            VOTES[["task", "worker", "label"]], sensitive_features=values
+        )
+    assert groups_of(read_votes(VOTES, sensitive_features=["sex", "sex"]))[1] == ("m", "m")
+    posterior = pd.DataFrame({"x": [0.5, 0.6, 0.1], "y": [0.5, 0.4, 0.9]}, index=[1, 2, 3])
+    with pytest.raises(InputError, match=r"has 1 row for 3 tasks. If 'sex' is the name .* frame\[\['sex'\]\]"):
+        make_fair(posterior, ["sex"], epsilon=0.5)
+    with pytest.raises(InputError, match=r"there is no table to find them in; give the values .* frame\['sex'\]"):
+        make_fair(posterior, "sex", epsilon=0.5)
+
+
+def test_a_score_takes_the_name_of_a_column_in_a_list() -> None:
+    votes, truth = VOTES[["task", "worker", "label"]], {1: "x", 2: "x", 3: "x"}
+    tasks = TASKS.assign(truth=TASKS.task.map(truth))
+    fair = FairCrowd(MajorityVote(), epsilon=1.0, min_group=1).fit(votes, sensitive_features="sex", tasks=tasks)
+    assert fair.score(["truth"]) == fair.score("truth") == fair.score(truth)
+    with pytest.raises(InputError, match="look like values of tasks: 'x'"):
+        fair.score(["x", "x", "x"])

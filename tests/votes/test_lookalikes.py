@@ -98,6 +98,8 @@ def test_several_columns_in_one_text_are_explained() -> None:
         MissingColumnError, match=r"Give several columns as a list: sensitive_features=\['sex', 'age'\]"
     ):
         read_votes(VOTES, tasks=tasks, sensitive_features="sex, age")
+    with pytest.raises(MissingColumnError, match=r"One column has the label; name 'worker' or 'label'\.$"):
+        read_votes(VOTES, label="worker,label")
 
 
 def test_swapped_files_are_recognised(tmp_path: Path) -> None:
@@ -112,5 +114,5 @@ def test_swapped_files_are_recognised(tmp_path: Path) -> None:
             InputError, match=r"tasks.csv lacks .* and .*votes.csv has all of them; were votes and tasks"
         ):
             read(tasks, tasks=votes, sensitive_features="sex")
-        with pytest.raises(MissingColumnError, match="No column 'worker'"):
+        with pytest.raises(MissingColumnError, match="looks like a table of tasks"):
             read(tasks, tasks=tasks, sensitive_features="sex")

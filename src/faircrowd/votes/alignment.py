@@ -4,18 +4,23 @@
 - An array or a list has none. It is matched by position, and must have one value per row.
 - A pandas Series that nobody gave an index is numbered 0, 1, 2, ... If these numbers are not the ids of the tasks, it
   is refused: its positions may happen to fit, or be those of other tasks.
+- A Series with the index of the votes, of which there are several per task, has one value per vote. It is refused: by
+  id, the values of the first votes would become those of tasks that happen to have their numbers as ids.
 """
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd.errors import InputError
+from faircrowd.votes.frames import ALIASES
 from faircrowd.votes.vocabulary import Vocabulary
 
-__all__ = ["check_index", "in_order_of"]
+__all__ = ["check_index", "has_index", "in_order_of", "is_strange_index", "refuse_rows_of_votes"]
 
 T = TypeVar("T")
 
@@ -31,17 +36,49 @@ def check_index(facts: object, tasks: Vocabulary, what: str) -> None:
     what : str
         What the facts are called in the message.
     """
-    index = _index(facts)
-    if index is None or hasattr(facts, "columns") or not _is_default(index) or len(tasks) == 0:
-        return
-    ids = Vocabulary.of(list(range(max(len(index), 1)))).code_of(tasks.values)
-    numbered = Vocabulary.of(list(range(len(tasks)))).code_of(tasks.values)
-    if (ids < 0).any() and (numbered < 0).any():
-        strange = np.flatnonzero(ids < 0)
+    if is_strange_index(facts, tasks) and not hasattr(facts, "columns"):
+        strange = np.flatnonzero(~_are_numbers(tasks, max(len(_index(facts)), 1)))
         raise InputError(
             f"{what} is a Series without an index of its own (it is numbered 0, 1, 2, ...), but the tasks have other "
             f"ids, such as {few(tasks.some(strange[:3]))}. Give it the ids of its tasks as index."
         )
+
+
+def refuse_rows_of_votes(facts: object, votes: object, n_tasks: int, what: str) -> None:
+    """Raise if a Series or frame has one row per vote instead of one per task.
+
+    Parameters
+    ----------
+    facts : object
+        What is known about tasks.
+    votes : object
+        The frame of the votes.
+    n_tasks : int
+        How many tasks these have.
+    what : str
+        What the facts are called in the message.
+    """
+    index, own = _index(facts), _index(votes)
+    if index is None or own is None or facts is votes or not len(index) == len(own) > n_tasks:
+        return
+    if index.equals(own) and not (hasattr(facts, "columns") and set(ALIASES["task"]) & set(facts.columns)):
+        raise InputError(
+            f"{what} has the index of the votes, one row per vote ({len(own):,}), but it goes by task ({n_tasks:,} "
+            "tasks). Add it to the votes as a column and give the column's name, or give it the tasks' ids as index."
+        )
+
+
+def has_index(facts: object) -> bool:
+    """Return whether facts are a Series or a frame of pandas, whose rows have ids."""
+    return _index(facts) is not None
+
+
+def is_strange_index(facts: object, tasks: Vocabulary) -> bool:
+    """Return whether rows of pandas were never given ids, and their numbers are not the ids of the tasks."""
+    index = _index(facts)
+    if index is None or not _is_default(index) or len(tasks) == 0:
+        return False
+    return not (_are_numbers(tasks, max(len(index), 1)).all() or _are_numbers(tasks, len(tasks)).all())
 
 
 def in_order_of(reference: object, other: T, what: str, to: str = "y_pred") -> T:
@@ -81,6 +118,11 @@ def _index(values: object) -> Any:
     """Return the index of a Series or frame of pandas, or None."""
     index = getattr(values, "index", None)
     return index if hasattr(index, "isin") and hasattr(values, "loc") else None
+
+
+def _are_numbers(tasks: Vocabulary, n: int) -> NDArray[np.bool_]:
+    """Return whether the id of each task is one of the numbers 0, 1, ..., n - 1, or written as one."""
+    return np.asarray(Vocabulary(pa.array(np.arange(n))).code_of(tasks.values) >= 0)
 
 
 def _is_default(index: Any) -> bool:

@@ -1,7 +1,8 @@
 """Columns to integer codes: the one place where values become numbers.
 
 Arrow dictionaries do the work. Integers of a compact range (row numbers, most ids) go through a table of the range
-instead, which is several times as fast and needs no sort; Python objects of mixed types through a dict.
+instead, which is several times as fast and needs no sort; Python objects of mixed types through a dict. Of long columns
+of texts or objects in memory with few distinct ones (groups, labels), only these are encoded.
 """
 
 from typing import Any
@@ -21,6 +22,9 @@ __all__ = ["encode", "keep_used"]
 _MISSING_TEXT_TYPES = {"NoneType", "float", "NAType", "NaTType"}
 """Types of what may stand for a missing text (a float if it is NaN)."""
 
+_MANY_ROWS = 1 << 16
+_FEW_VALUES = 1 << 8
+
 
 def encode(column: Column) -> tuple[Codes, Vocabulary]:
     """Encode a column.
@@ -38,6 +42,8 @@ def encode(column: Column) -> tuple[Codes, Vocabulary]:
         The values that occur, each as it came, in canonical order.
     """
     if isinstance(column, np.ndarray):
+        if column.dtype.kind in "UO" and (coded := _encode_few(column)) is not None:
+            return coded
         if column.dtype.kind not in "biufSUMm":
             objects = column.astype(object, copy=False)
             texts = _text_column(objects)
@@ -122,6 +128,57 @@ def _rank_present(rank: NDArray[np.int32]) -> None:
 def _look_up(values: NDArray[np.int64], low: int, rank: NDArray[np.int32], codes: Codes) -> None:
     for i in range(values.size):
         codes[i] = rank[values[i] - low]
+
+
+# Few distinct values in many rows
+
+
+def _encode_few(column: NDArray[Any]) -> tuple[Codes, Vocabulary] | None:
+    """Encode a long column of texts of fixed width, or of objects, by its first rows of each; None if these are many.
+
+    Objects are told apart by their addresses: equal ones at different addresses get their code from the encoding of
+    what was told apart.
+    """
+    if column.ndim != 1 or column.size < _MANY_ROWS or column.itemsize == 0 or not column.flags.c_contiguous:
+        return None
+    rows = np.frombuffer(column, dtype=np.uint32).reshape(column.size, -1)
+    rows.flags.writeable = False  # one compiled kernel for columns that may be written and those that may not
+    first, codes = np.empty(_FEW_VALUES, dtype=np.int64), np.empty(column.size, dtype=np.int32)
+    n_found = _code_rows(rows, first, codes)
+    if n_found < 0:
+        return None
+    of_first, vocabulary = encode(column[first[:n_found]])
+    return of_first[codes], vocabulary
+
+
+@numba.njit(cache=True, nogil=True)
+def _code_rows(rows: NDArray[np.uint32], first: NDArray[np.int64], codes: Codes) -> int:
+    """Number the distinct rows by a hash table, and write the first row of each; return how many, -1 if too many."""
+    slots = np.full(4 * first.size, -1, np.int32)
+    last_slot = np.uint64(slots.size - 1)
+    n_found = 0
+    for i in range(rows.shape[0]):
+        mixed = np.uint64(0)
+        for j in range(rows.shape[1]):
+            mixed = (mixed ^ np.uint64(rows[i, j])) * np.uint64(0x9E3779B97F4A7C15)
+        slot = (mixed >> np.uint64(40)) & last_slot
+        while True:
+            code = slots[slot]
+            if code < 0:
+                if n_found == first.size:
+                    return -1
+                slots[slot] = code = n_found
+                first[n_found] = i
+                n_found += 1
+                break
+            is_same = True
+            for j in range(rows.shape[1]):
+                is_same &= rows[i, j] == rows[first[code], j]
+            if is_same:
+                break
+            slot = (slot + np.uint64(1)) & last_slot
+        codes[i] = code
+    return n_found
 
 
 # Arrow

@@ -20,6 +20,7 @@ from faircrowd.votes.frames import (
     column_of,
     find_column,
     frame_of,
+    has_column,
     is_frame,
     names_of,
 )
@@ -36,7 +37,9 @@ __all__ = [
     "pandas_array",
     "read_facts",
     "refuse_labels",
+    "refuse_values",
     "table_columns",
+    "task_columns",
 ]
 
 Table: TypeAlias = TableLike | Source
@@ -88,7 +91,7 @@ def read_facts(source: Table | None, column: str, *, task: str | None = None, de
     """Read one column of a table of tasks; ``task`` is the name of the task column, where the table has it."""
     if source is None:
         raise _no_table([column])
-    named = task if task is not None and task in table_columns(source, delimiter) else None
+    named = task if task is not None and has_column(table_columns(source, delimiter), task) else None
     key, (fact,) = from_table(source, named, [column], "the tasks table", delimiter)
     return Facts(key, fact)
 
@@ -120,11 +123,17 @@ def find_facts(
     if isinstance(facts, Mapping):
         return _objects(list(facts)), [_objects(list(facts.values()))]
     if (wanted := _named_columns(facts)) is not None:
+        refuse_values(wanted, tasks, None if votes is None else votes[0], delimiter=delimiter)
         if tasks is not None and are_in_tasks(facts, votes, tasks, delimiter):
             named = votes[1] if votes is not None and votes[1] in table_columns(tasks, delimiter) else None
             return from_table(tasks, named, wanted, "the tasks table", delimiter)
         if votes is not None:
-            return from_table(votes[0], votes[1], wanted, "the votes", delimiter)
+            try:
+                return from_table(votes[0], votes[1], wanted, "the votes", delimiter)
+            except MissingColumnError as error:
+                if tasks is not None or "Did you mean" in str(error):
+                    raise
+                raise MissingColumnError(f"{error} If a table of tasks has it, give tasks=...") from None
         raise _no_table(wanted)
     if isinstance(facts, os.PathLike) or is_frame(facts):
         return from_table(facts, None, None, "the table of tasks", delimiter, names)
@@ -134,7 +143,7 @@ def find_facts(
         return pandas_array(native.index), [pandas_array(native)]
     raise InputError(
         "Groups and true labels go by task: a pandas Series indexed by task, a dict, or a frame; "
-        f"not {type(facts).__name__}."
+        f"not {type(facts).__name__}{', which has an index only in pandas' if isinstance(series, nw.Series) else ''}."
     )
 
 
@@ -145,9 +154,10 @@ def are_in_tasks(
     wanted = _named_columns(facts)
     if wanted is None or tasks is None:
         return False
-    return votes is None or not set(wanted) <= set(table_columns(votes[0], delimiter)) - set(
-        table_columns(tasks, delimiter)
-    )
+    if votes is None:
+        return True
+    of_votes, of_tasks = table_columns(votes[0], delimiter), table_columns(tasks, delimiter)
+    return not all(has_column(of_votes, name) and not has_column(of_tasks, name) for name in wanted)
 
 
 def _named_columns(facts: ByTask | Facts) -> list[str] | None:
@@ -181,11 +191,10 @@ def from_table(
         name = getattr(getattr(native, "index", None), "name", None)
         if name is not None and not set(ALIASES["task"]) & set(columns):
             indexed = pandas_array(native.index)  # a pandas frame indexed by task
+    if key is not None:
+        key = find_column("task", columns, key, where=where)
     if indexed is None and key is None:
-        usual = (*ALIASES["task"], *_FURTHER_TASK_NAMES)
-        known = [name for name in usual if name in columns]
-        if not known and len(alike := alike_columns(columns, usual)) == 1:
-            known = alike
+        known = task_columns(columns)
         key = known[0] if known else find_column("task", columns, where=where)
     if wanted is None:
         rest = [name for name in columns if name != key]
@@ -194,6 +203,9 @@ def from_table(
             refuse_labels(wanted, where)
         if not wanted:
             raise MissingColumnError(f"{where} has no column besides {key!r}.")
+    if isinstance(table, Source):
+        for name in wanted:
+            table.check_name(name)
     wanted = [find_column("group", columns, name, where=where) for name in wanted]
     if isinstance(table, Source):
         read = table.columns([str(key), *wanted])
@@ -201,6 +213,33 @@ def from_table(
     frame = frame_of(table)
     task = indexed if indexed is not None else column_of(frame, str(key))
     return _arrow(task), [column_of(frame, name) for name in wanted]
+
+
+def task_columns(columns: Sequence[str]) -> list[str]:
+    """Return those columns of a table with one row per task that may be the ids of the tasks, the likeliest first.
+
+    Examples
+    --------
+    >>> task_columns(["sex", "Task ID"]), task_columns(["id", "task"]), task_columns(["sex"])
+    (['Task ID'], ['task', 'id'], [])
+    """
+    usual = (*ALIASES["task"], *_FURTHER_TASK_NAMES)
+    known = [name for name in usual if name in columns]
+    alike = [] if known else alike_columns(columns, usual)
+    return known or (alike if len(alike) == 1 else [])
+
+
+def refuse_values(names: Sequence[str], *tables: Table | None, delimiter: str | None = None) -> None:
+    """Raise if a list of texts, which names columns, is one of values: some are there twice, and are no columns."""
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) == len(names):
+        return
+    known = [name for table in tables if table is not None for name in table_columns(table, delimiter)]
+    if not all(has_column(known, name) for name in distinct):
+        raise InputError(
+            f"A list of texts names columns, and these {len(names):,} look like values of tasks: {few(distinct)}. "
+            "Values go by task: give a dict, or a pandas Series indexed by task, pd.Series(values, index=tasks)."
+        )
 
 
 def refuse_labels(columns: Sequence[str], where: str) -> None:
@@ -221,7 +260,10 @@ def pandas_array(values: IntoSeries) -> Column:
 
 
 def _no_table(wanted: Sequence[str]) -> InputError:
-    return InputError(f"Columns {few(wanted)} were named, but there is no table to find them in.")
+    return InputError(
+        f"Columns {few(wanted)} were named, but there is no table to find them in; give the values themselves, such as "
+        f"frame[{wanted[0]!r}]."
+    )
 
 
 def _opened(source: Table, delimiter: str | None) -> Source | FrameLike:

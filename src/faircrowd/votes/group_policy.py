@@ -7,14 +7,16 @@ other groups, with the reason for which they were left out.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from faircrowd._checks import check_choice, check_count, few
 from faircrowd.errors import InputError
-from faircrowd.votes.vocabulary import Codes, Vocabulary, value_name
+
+if TYPE_CHECKING:  # the command line's help needs the policy alone, and starts quickly without these
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from faircrowd.votes.vocabulary import Codes, Vocabulary
 
 __all__ = [
     "MIN_GROUP",
@@ -49,8 +51,8 @@ class GroupPlan(NamedTuple):
         The groups that became one.
     """
 
-    groups: Vocabulary
-    place: Codes
+    groups: "Vocabulary"
+    place: "Codes"
     left_out: dict[int, str]
     merged: tuple[Any, ...] = ()
 
@@ -62,8 +64,8 @@ def check_policy(min_group: object, small_groups: object) -> int:
 
 
 def plan_groups(
-    groups: Vocabulary,
-    sizes: NDArray[np.int64],
+    groups: "Vocabulary",
+    sizes: "NDArray[np.int64]",
     left_out: Mapping[int, str],
     *,
     min_group: int = 1,
@@ -85,6 +87,8 @@ def plan_groups(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from faircrowd.votes import Vocabulary
     >>> groups = Vocabulary.of(["a", "b", "c", "d"])
     >>> plan_groups(groups, np.array([50, 40, 3, 2]), {}, min_group=5).left_out
     {2: 'fewer than 5 tasks', 3: 'fewer than 5 tasks'}
@@ -92,6 +96,10 @@ def plan_groups(
     >>> plan.groups.to_list(), plan.place.tolist(), plan.merged
     (['a', 'b', 'other'], [0, 1, 2, 2], ('c', 'd'))
     """
+    import numpy as np
+
+    from faircrowd.votes.vocabulary import Vocabulary
+
     min_group = check_policy(min_group, small_groups)
     small = [a for a in np.flatnonzero((sizes > 0) & (sizes < min_group)).tolist() if a not in left_out]
     same = np.arange(len(groups), dtype=np.int32)
@@ -126,13 +134,15 @@ def free_name(name: str, taken: Collection[object]) -> str:
     >>> free_name("other", ["a", "other"])
     'other_'
     """
+    from faircrowd.votes.vocabulary import value_name
+
     names = {value_name(value) for value in taken}
     while name in names:
         name += "_"
     return name
 
 
-def check_comparable(groups: Vocabulary, sizes: NDArray[np.int64], left_out: Mapping[int, str]) -> None:
+def check_comparable(groups: "Vocabulary", sizes: "NDArray[np.int64]", left_out: Mapping[int, str]) -> None:
     """Raise if so many groups are left out that fewer than two remain to be compared."""
     compared = [a for a in range(len(groups)) if a not in left_out]
     if len(groups) < 2 or len(compared) > 1:

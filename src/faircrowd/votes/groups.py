@@ -3,9 +3,10 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from faircrowd._checks import check_choice, few
 from faircrowd._types import ByTask, TableLike
@@ -18,6 +19,9 @@ from faircrowd.votes.group_policy import ON_MISSING_GROUP, check_comparable, che
 from faircrowd.votes.lookalikes import refuse_alike
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
+
+if TYPE_CHECKING:
+    from faircrowd.votes.scoring import LabelledTasks
 
 __all__ = [
     "Grouped",
@@ -33,6 +37,7 @@ __all__ = [
     "one_value_each",
     "settle_groups",
     "truth_codes",
+    "value_of_each",
     "with_missing",
 ]
 
@@ -118,30 +123,49 @@ class Grouped(NamedTuple):
     left_out: dict[int, str]
 
 
-def groups_of(tasks: Vocabulary, sensitive_features: ByTask, *, on_missing_group: str = "error") -> Grouped:
+def groups_of(
+    tasks: Vocabulary, sensitive_features: ByTask | Facts, *, on_missing_group: str = "error", name: str = ""
+) -> Grouped:
     """Return the group of each task, and the groups.
 
     ``sensitive_features`` is as in :func:`faircrowd.read_votes`, or an array (or list) with one row
-    per task, in order.
+    per task, in order; ``name`` is what messages call it, if it is one of several columns.
     """
-    if isinstance(sensitive_features, np.ndarray | list | tuple):
+    if isinstance(sensitive_features, np.ndarray | list | tuple) and not isinstance(sensitive_features, Facts):
         rows = np.asarray(sensitive_features) if isinstance(sensitive_features, np.ndarray) else sensitive_features
         columns = list(rows.T) if isinstance(rows, np.ndarray) and rows.ndim == 2 else [rows]
         columns = [column if isinstance(column, np.ndarray) else as_objects(list(column)) for column in columns]
-        if len(columns[0]) != len(tasks):
-            raise InputError(f"sensitive_features has {len(columns[0]):,} rows for {len(tasks):,} tasks.")
-        return align_groups(tasks, None, columns, on_missing_group)
+        if (n := len(columns[0])) != len(tasks):
+            raise InputError(
+                f"sensitive_features has {n:,} row{'s' * (n != 1)} for {len(tasks):,} tasks."
+                f"{_named_in_vain(sensitive_features)}"
+            )
+        return align_groups(tasks, None, columns, on_missing_group, name)
     check_index(sensitive_features, tasks, "sensitive_features")
-    return align_groups(tasks, *find_facts(sensitive_features, None, None, None), on_missing_group)
+    return align_groups(tasks, *find_facts(sensitive_features, None, None, None), on_missing_group, name)
 
 
-def align_groups(tasks: Vocabulary, key: Column | None, columns: Sequence[Column], on_missing_group: str) -> Grouped:
+def _named_in_vain(given: object) -> str:
+    """Return what to write if a list of groups looks like the names of columns; else nothing."""
+    names = given if isinstance(given, list | tuple) else ()
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        return ""
+    return (
+        f" If {few(names)} {'is the name of a column' if len(names) == 1 else 'are names of columns'}, give the values "
+        f"themselves, such as frame[{list(names)!r}]."
+    )
+
+
+def align_groups(
+    tasks: Vocabulary, key: Column | None, columns: Sequence[Column], on_missing_group: str, name: str = ""
+) -> Grouped:
     """Return the group of each task, by its key (by its row, if there are no keys), and the groups."""
+    where = f" in column {name!r}" if name else ""
     check_choice("on_missing_group", on_missing_group, ON_MISSING_GROUP)
     coded = [encode(column) for column in columns]
     codes, groups = coded[0] if len(coded) == 1 else intersect(coded)
     group = codes
-    if key is not None:
+    if key is not None and not _same_ids(tasks, key):
         place = tasks.code_of(key)
         known = (place >= 0) & (codes >= 0)
         group = np.full(len(tasks), -1, dtype=np.int32)
@@ -150,22 +174,26 @@ def align_groups(tasks: Vocabulary, key: Column | None, columns: Sequence[Column
         clash[known] = group[place[known]] != codes[known]
         if clash.any():
             several = np.unique(place[clash])
-            raise InputError(
-                f"{several.size:,} tasks have more than one group: {few(tasks.some(several[:5]), several.size)}; "
-                "a task belongs to one."
-            )
+            shown = few(tasks.some(several[:5]), several.size)
+            raise InputError(f"{several.size:,} tasks have more than one group{where}: {shown}; a task belongs to one.")
     lacking = np.flatnonzero(group < 0)
     if not lacking.size:
         group, groups, _ = keep_used(group, groups)
         return Grouped(group, groups, {})
-    if on_missing_group == "error" or lacking.size == len(tasks):
-        raise no_group(lacking.size, len(tasks), few(tasks.some(lacking[:5]), lacking.size))
+    if on_missing_group == "error" or (key is not None and lacking.size == len(tasks)):  # keys of other tasks
+        raise no_group(lacking.size, len(tasks), few(tasks.some(lacking[:5]), lacking.size), where)
     group = group.copy()
     grouped = group >= 0
     group[grouped], groups, _ = keep_used(group[grouped], groups)
     group[lacking] = len(groups)
     groups, left_out = with_missing(groups, on_missing_group)
     return Grouped(group, groups, left_out)
+
+
+def _same_ids(tasks: Vocabulary, key: Column) -> bool:
+    """Return whether keys are the ids of the tasks, in their order, as they mostly are: no need to look them up."""
+    values = tasks.values
+    return isinstance(values, pa.Array) and isinstance(key, pa.Array) and bool(values.equals(key))
 
 
 def with_missing(groups: Vocabulary, on_missing_group: str) -> tuple[Vocabulary, dict[int, str]]:
@@ -175,15 +203,15 @@ def with_missing(groups: Vocabulary, on_missing_group: str) -> tuple[Vocabulary,
     return Vocabulary.of([*names, free_name("missing", names)]), left_out
 
 
-def no_group(lacking: int, total: int, names: str) -> InputError:
-    """Return the error about tasks without a group."""
+def no_group(lacking: int, total: int, names: str, where: str = "") -> InputError:
+    """Return the error about tasks without a group; ``where`` names their column."""
     wanted = (
         "do the task ids match?"
         if lacking == total
         else "give each task a group, or leave these tasks out of the constraint with on_missing_group='drop', or make "
         "them a group with on_missing_group='own'."
     )
-    return InputError(f"{lacking:,} of {total:,} tasks have no group: {names}; {wanted}")
+    return InputError(f"{lacking:,} of {total:,} tasks have no group{where}: {names}; {wanted}")
 
 
 def gold_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[VoteTable, Codes]:
@@ -205,14 +233,14 @@ def gold_codes(table: VoteTable, true_labels: ByTask | Facts) -> tuple[VoteTable
     return table, gold
 
 
-def _refuse_several(table: VoteTable, clash: Codes) -> None:
+def _refuse_several(table: "LabelledTasks", clash: Codes) -> None:
     if clash.size:
         several = np.unique(clash)
         names = few(table.tasks.some(several[:5]), several.size)
         raise InputError(f"{several.size:,} tasks have more than one true label: {names}.")
 
 
-def truth_codes(table: VoteTable, true_labels: ByTask | Facts, what: str = "truth") -> tuple[Codes, list[Any]]:
+def truth_codes(table: "LabelledTasks", true_labels: ByTask | Facts, what: str = "truth") -> tuple[Codes, list[Any]]:
     """Find the true label of each task, for scoring: the classes stay those of the votes.
 
     ``what`` is what the labels are called in messages.
@@ -226,16 +254,12 @@ def truth_codes(table: VoteTable, true_labels: ByTask | Facts, what: str = "trut
     """
     check_index(true_labels, table.tasks, what)
     key, column = label_facts(true_labels)
-    codes, truths = encode(column)
-    place = table.tasks.code_of(key)
-    known = (place >= 0) & (codes >= 0)
+    given, truths, several = value_of_each(table.tasks, key, column)
     found = table.classes.code_of(truths.values) if len(truths) else np.empty(0, dtype=np.int32)
-    truth = np.full(table.n_tasks, -1, dtype=np.int32)
-    given = np.full(table.n_tasks, -1, dtype=np.int32)
-    given[place[known]] = codes[known]
-    _refuse_several(table, place[known][given[place[known]] != codes[known]])
+    truth = np.full(len(table.tasks), -1, dtype=np.int32)
+    _refuse_several(table, several)
     truth[given >= 0] = np.where(found < 0, -2, found)[given[given >= 0]]
-    seen = np.unique(codes[known])
+    seen = np.unique(given[given >= 0])
     strange = truths.some(seen[found[seen] < 0])
     refuse_alike("known label", strange, table.classes)
     return truth, strange
@@ -253,20 +277,33 @@ def one_value_each(tasks: Vocabulary, facts: ByTask | Facts, what: str) -> tuple
     key, (column, *more) = find_facts(facts, None, None, None, names=("label", "agg_label"))
     if more:
         raise InputError(f"{what} must be one column; got several.")
-    codes, values = encode(column)
-    place = tasks.code_of(key)
-    known = (place >= 0) & (codes >= 0)
-    found = np.full(len(tasks), -1, dtype=np.int32)
-    found[place[known]] = codes[known]
-    for rows, problem in (
-        (np.flatnonzero(found < 0), f"no {what}"),
-        (np.unique(place[known][found[place[known]] != codes[known]]), f"more than one {what}"),
-    ):
+    found, values, several = value_of_each(tasks, key, column)
+    for rows, problem in ((np.flatnonzero(found < 0), f"no {what}"), (several, f"more than one {what}")):
         if rows.size:
             names = few(tasks.some(rows[:5]), rows.size)
             hint = "; do the task ids match?" if rows.size == len(tasks) else "."
             raise InputError(f"{rows.size:,} of {len(tasks):,} tasks have {problem}: {names}{hint}")
     return found, values
+
+
+def value_of_each(tasks: Vocabulary, key: Column, column: Column) -> tuple[Codes, Vocabulary, Codes]:
+    """Look up the value of each task in a column, beside the ids of the tasks.
+
+    Returns
+    -------
+    found : ndarray of int32, shape (n_tasks,)
+        The code of the task's value, -1 for none; of several, the last.
+    values : Vocabulary
+    several : ndarray of int
+        The tasks with several values.
+    """
+    codes, values = encode(column)
+    place = tasks.code_of(key)
+    known = (place >= 0) & (codes >= 0)
+    place, codes = place[known], codes[known]
+    found = np.full(len(tasks), -1, dtype=np.int32)
+    found[place] = codes
+    return found, values, np.unique(place[found[place] != codes])
 
 
 def has_ids(facts: object) -> bool:

@@ -1,5 +1,7 @@
 """Crowds drawn from known distributions: the paper's synthetic experiments, for any number of classes and groups."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_count, check_random_state, few
+from faircrowd._display import Displayed
 from faircrowd.errors import OptionError
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Vocabulary
@@ -15,8 +18,8 @@ from faircrowd.votes.vocabulary import Vocabulary
 __all__ = ["SimulatedCrowd", "simulate_crowd"]
 
 
-@dataclass(frozen=True, eq=False)
-class SimulatedCrowd:
+@dataclass(frozen=True, eq=False, repr=False)
+class SimulatedCrowd(Displayed):
     """A crowd whose truth is known.
 
     Attributes

@@ -90,6 +90,12 @@ class Style:
 
         return pd.DataFrame(columns)
 
+    def table(self, table: pa.Table) -> Any:
+        """Return an Arrow table as a frame."""
+        if not self._is_pandas:
+            return table if self.backend in ("", "pyarrow") else nw.from_arrow(table, backend=self.backend).to_native()  # type: ignore[arg-type]
+        return table.to_pandas()
+
     @property
     def _is_pandas(self) -> bool:
         if self.backend:
@@ -113,10 +119,7 @@ class Style:
             name: _arrow(values) if isinstance(values, Vocabulary) else pa.array(values)
             for name, values in columns.items()
         }
-        table = pa.table(arrays)
-        if self.backend in ("", "pyarrow"):
-            return table
-        return nw.from_arrow(table, backend=self.backend).to_native()  # type: ignore[arg-type]
+        return self.table(pa.table(arrays))
 
 
 def _is_of_pandas(kind: object) -> bool:

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import few
+from faircrowd._display import card_of
 from faircrowd.errors import InputError
 from faircrowd.storage.mapped_arrays import release
-from faircrowd.votes.account import VotesReport
+from faircrowd.votes.account import VotesReport, refuse_missing
 from faircrowd.votes.encode import keep_used
+from faircrowd.votes.judges.judge_votes import JudgeVotes
 from faircrowd.votes.layout import Grouped, moved, places_by_task, repeated_votes, sort_inside_tasks, sort_repeated
 from faircrowd.votes.line_breaks import line_breaks
 from faircrowd.votes.lookalikes import notes_on
@@ -45,6 +47,8 @@ class VoteTable:
         From the codes of groups that no constraint speaks of to the reason (:mod:`faircrowd.votes.group_policy`).
     merged_groups : tuple
         Small groups that became the last group.
+    judges : JudgeVotes or None
+        What votes say beyond their labels: probabilities, families of judges, abstentions.
     """
 
     tasks: Vocabulary
@@ -59,6 +63,7 @@ class VoteTable:
     style: Style = field(default_factory=Style)
     left_out: Mapping[int, str] = field(default_factory=dict)
     merged_groups: tuple[Any, ...] = ()
+    judges: JudgeVotes | None = None
 
     @property
     def n_votes(self) -> int:
@@ -138,7 +143,9 @@ class VoteTable:
             return self.with_groups(vocabulary, place[self.group], left_out)
         # The new classes may not fit the type of the column of votes.
         kinds = {name: kind for name, kind in self.style.dtypes.items() if name != "label"}
-        return replace(self, classes=vocabulary, label=place[self.label], style=replace(self.style, dtypes=kinds))
+        judges = None if self.judges is None else self.judges.with_classes(place, len(vocabulary))
+        style = replace(self.style, dtypes=kinds)
+        return replace(self, classes=vocabulary, label=place[self.label], style=style, judges=judges)
 
     def with_groups(self, groups: Vocabulary, group: Codes, left_out: Mapping[int, str] | None = None) -> "VoteTable":
         """Return the table with the sensitive group of each task, and the groups that no constraint speaks of."""
@@ -170,7 +177,11 @@ class VoteTable:
             label=self.label[keep],
             group=group,
             report=account,
+            judges=None if self.judges is None else self.judges.select(keep, lost),
         )
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
 
     def __repr__(self) -> str:
         return (
@@ -213,10 +224,7 @@ def build_table(
     missing = {name: count for name, count in missing.items() if count}
     if missing and on_missing == "error":
         name, count = next(iter(missing.items()))
-        raise InputError(
-            f"{count:,} of {rows_read:,} rows have no {name} (the first is row {first_missing[name] + 1}); "
-            "fill them in, or set them aside with on_missing='drop'."
-        )
+        refuse_missing(name, count, rows_read, first_missing[name])
     grouped, lost, all_tasks = Grouped(offsets, worker[:n_votes], label[:n_votes]), np.empty(0, dtype=np.int64), tasks
     del worker, label
     if missing:

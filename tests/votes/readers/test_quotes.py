@@ -15,7 +15,7 @@ import pytest
 
 from faircrowd import read_votes
 from faircrowd.errors import DataWarning, FileError
-from faircrowd.runs.check_file import CheckOptions, check_file
+from faircrowd.runs.finished_labels.check_file import CheckOptions, check_file
 from faircrowd.votes.readers import open_source, read_columns, read_header
 from faircrowd.votes.readers.quotes import _Scan
 

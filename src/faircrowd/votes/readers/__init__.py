@@ -75,9 +75,7 @@ def reader_of(path: str | os.PathLike[str], format: str | None = None) -> Reader
     )
 
 
-def open_source(
-    path: str | os.PathLike[str] | Source, *, format: str | None = None, delimiter: str | None = None
-) -> Source:
+def open_source(path: str | os.PathLike[str], *, format: str | None = None, delimiter: str | None = None) -> Source:
     """Return a file as a source to read.
 
     Parameters
@@ -93,8 +91,6 @@ def open_source(
     FileError
         If there is no such file, or its format is not known.
     """
-    if isinstance(path, Source):
-        return path
     path = checked_path(path)
     return Source(path, reader_of(path, format), delimiter)
 

@@ -16,7 +16,7 @@ from faircrowd.votes.readers.reader import Columns, Reader, Source, SparkFormat
 from faircrowd.votes.readers.shared import BLOCK_BYTES, MixedValues, read_head
 from faircrowd.votes.vocabulary import as_objects
 
-__all__ = ["JSONL"]
+__all__ = ["JSONL", "json_records"]
 
 _RECORDS_FOR_HEADER = 1000
 """How many records are searched for names of fields: one record may lack some."""
@@ -73,6 +73,19 @@ def _records(path: Path, lines: Sequence[str], first: int = 1) -> Iterator[dict[
         yield record
 
 
+def json_records(source: Source) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file, a block of lines at a time."""
+    for records in _blocks_of_records(source):
+        yield from records
+
+
+def _blocks_of_records(source: Source) -> Iterator[Iterator[dict[str, Any]]]:
+    first = 1
+    for lines in _blocks_of_lines(source):
+        yield _records(source.path, lines.decode("utf-8-sig" if first == 1 else "utf-8").split("\n"), first)
+        first += lines.count(b"\n")
+
+
 def _blocks(source: Source, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield blocks; the types of the first block hold for all, and values of other types are read as JSON texts."""
     parse = pa.json.ParseOptions()
@@ -94,13 +107,10 @@ def _blocks(source: Source, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 def _json_blocks(source: Source, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield blocks of JSON texts, each value written in one way; what is missing is null."""
-    found, first = set[str](), 1
+    found = set[str]()
     schema = pa.schema([(name, pa.string()) for name in names])
     yield pa.RecordBatch.from_pylist([], schema=schema)
-    for lines in _blocks_of_lines(source):
-        texts = lines.decode("utf-8-sig" if first == 1 else "utf-8").split("\n")
-        records = list(_records(source.path, texts, first))
-        first += lines.count(b"\n")
+    for records in map(list, _blocks_of_records(source)):
         found.update(name for name in names if any(name in record for record in records))
         columns = [[_json_text(record.get(name)) for record in records] for name in names]
         yield pa.RecordBatch.from_arrays([pa.array(column, type=pa.string()) for column in columns], schema=schema)

@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from faircrowd.errors import FileError, InputError
 from faircrowd.votes.readers.shared import explained, open_file, plain_integers
 from faircrowd.votes.vocabulary import Column
+
+if TYPE_CHECKING:
+    from faircrowd.votes.exports.questions import AnswerOptions
 
 __all__ = ["Columns", "Reader", "Source", "SparkFormat"]
 
@@ -66,6 +69,14 @@ class Reader:
         it must be quick, and false for anything that it does not know.
     left_out : function of a source, optional
         Returns the number of rows that the reader leaves out, by reason; they are reported with the votes.
+    roles : function of a source and of the columns of task, worker and label that users have named, optional
+        Returns these with those filled in that the reader knows; raises if users have to choose.
+    fact_names : function of a source, optional
+        Returns the columns that are facts about tasks.
+    notes : function of a source, optional
+        Returns what users should know about how the file was read, one line each.
+    check_name : function of a source and a name, optional
+        Raises if a column of this name was left out on purpose.
     check : function of a source, optional
         Raises if the file is damaged in a way that Spark would not notice; ``columns`` and ``blocks`` notice it.
     count_rows : function of a source, optional
@@ -81,6 +92,8 @@ class Reader:
         Whether the engine that streams can read the file where it is, without a copy.
     takes_folders : bool
         Whether a folder may be read.
+    is_export : bool
+        Whether the file is an export of a platform, which may also be its own table of tasks.
     """
 
     name: str
@@ -92,6 +105,10 @@ class Reader:
     json_blocks: Callable[["Source", Sequence[str]], Iterator[pa.RecordBatch]] | None = None
     recognises: Callable[[Path], bool] | None = None
     left_out: Callable[["Source"], dict[str, int]] | None = None
+    roles: Callable[["Source", Mapping[str, str | None]], Mapping[str, str | None]] | None = None
+    fact_names: Callable[["Source"], list[str]] | None = None
+    notes: Callable[["Source"], list[str]] | None = None
+    check_name: Callable[["Source", str], None] | None = None
     check: Callable[["Source"], None] | None = None
     count_rows: Callable[["Source"], int] | None = None
     spark: SparkFormat | None = None
@@ -99,6 +116,7 @@ class Reader:
     is_compressible: bool = True
     is_parquet: bool = False
     takes_folders: bool = False
+    is_export: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,11 +129,14 @@ class Source:
     reader : Reader
     delimiter : str, optional
         The separator of columns in a text file, in place of the usual one.
+    answers : AnswerOptions, optional
+        How the answers of an export become votes.
     """
 
     path: Path
     reader: Reader
     delimiter: str | None = None
+    answers: "AnswerOptions | None" = None
 
     def __post_init__(self) -> None:
         if self.path.is_dir() and not self.reader.takes_folders:
@@ -156,6 +177,24 @@ class Source:
     def left_out(self) -> dict[str, int]:
         """Return the number of rows that the reader leaves out, by reason."""
         return {} if self.reader.left_out is None else self.reader.left_out(self)
+
+    def roles(self, named: Mapping[str, str | None]) -> Mapping[str, str | None]:
+        """Return the columns of task, worker and label that users have named, or the reader knows."""
+        with explained(self.path):
+            return named if self.reader.roles is None else self.reader.roles(self, named)
+
+    def fact_names(self) -> list[str]:
+        """Return the columns that are facts about tasks."""
+        return [] if self.reader.fact_names is None else self.reader.fact_names(self)
+
+    def notes(self) -> list[str]:
+        """Return what users should know about how the file was read."""
+        return [] if self.reader.notes is None else self.reader.notes(self)
+
+    def check_name(self, name: str) -> None:
+        """Raise if a column of this name was left out on purpose."""
+        if self.reader.check_name is not None:
+            self.reader.check_name(self, name)
 
     def open(self) -> pa.NativeFile:
         """Open the file as a stream of bytes, decompressed."""

@@ -34,6 +34,9 @@ PLAIN_INTEGER = r"(0|-?[1-9][0-9]{0,17})"
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 """Compression by the last ending of a file's name."""
 
+_PACKED = {**COMPRESSIONS, ".tgz": "gzip", ".tbz2": "bz2"}
+"""The same with short endings of archives, such as that of ``job.tgz`` for ``job.tar.gz``."""
+
 BLOCK_BYTES = 1 << 24
 """Text files are parsed in blocks of this size; no row may be longer."""
 
@@ -77,7 +80,7 @@ def ending_of(path: Path) -> tuple[str, bool]:
 
 def open_file(path: Path) -> pa.NativeFile:
     """Open a file as a stream of bytes, decompressed if its name ends like a compressed file."""
-    return pa.input_stream(str(path), compression=COMPRESSIONS.get(path.suffix.lower()))
+    return pa.input_stream(str(path), compression=_PACKED.get(path.suffix.lower()))
 
 
 def read_head(path: Path) -> bytes:

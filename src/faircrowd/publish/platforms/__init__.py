@@ -1,0 +1,1 @@
+"""What each platform takes back: one module per platform, each with one ``PlatformForm``."""

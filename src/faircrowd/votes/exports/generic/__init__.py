@@ -1,0 +1,1 @@
+"""Forms of votes that belong to no platform: records of JSON and spreadsheets, a matrix of tasks and workers."""

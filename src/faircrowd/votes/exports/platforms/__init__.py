@@ -1,0 +1,1 @@
+"""Labelling platforms: one module per platform, each with one ``ExportFormat``."""

@@ -1,0 +1,1 @@
+"""Votes of LLM judges: columns of probabilities, runs, families and abstentions (docs/juries.md)."""
