@@ -89,7 +89,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         ({"schema": 99}, "newer than 1; update"),
         ({"model": "Nonsense"}, "no model of faircrowd"),
         ({"workers": intact["workers"][:-1]}, "is inconsistent"),
-        ({"parameters": {"n_itre": 3}}, "no parameter 'n_itre'"),
+        ({"parameters": {"n_itre": 3}}, "Invalid parameter 'n_itre'"),
         ({"arrays": {**intact["arrays"], "errors": [1, 1, 2, 2]}}, "not of one model"),
     ]
     for change, message in damages:

@@ -15,6 +15,7 @@ from faircrowd import (
     CalibratedCrowd,
     DawidSkene,
     GoldMajorityVote,
+    JuryVote,
     MajorityVote,
     OneCoinDawidSkene,
     Wawa,
@@ -47,6 +48,12 @@ def frame(spark: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
+def packed(frame: Any) -> SparkVotes:
+    """The votes, packed once: that takes Spark longer than most models."""
+    return spark_votes(frame, sensitive_features="group", true_labels="truth", partitions=2)
+
+
+@pytest.fixture(scope="module")
 def new(spark: Any) -> SparkVotes:
     return spark_votes(given(spark, NEW), sensitive_features="group", partitions=2)
 
@@ -61,6 +68,7 @@ CASES = {
     "wawa": (Wawa(), None),
     "zero-based": (ZeroBasedSkill(), None),
     "dawid-skene": (DawidSkene(n_iter=3, tol=-1), None),
+    "accelerated": (DawidSkene(accelerate=True, n_iter=4, tol=-1), None),
     "by group": (DawidSkene(by_group=True, n_iter=3, tol=-1), "truth"),
     "no rounds": (DawidSkene(n_iter=0), "truth"),
     "one coin": (OneCoinDawidSkene(n_iter=3, tol=-1), None),
@@ -68,19 +76,27 @@ CASES = {
     "pooled by group": (DawidSkene(by_group=True, pooling="learned", n_iter=3, tol=-1), "truth"),
     "one coin, pooled": (OneCoinDawidSkene(pooling=2.0, by_group=True, n_iter=3, tol=-1), None),
     "bayes": (BayesVote(), "truth"),
-    "calibrated": (CalibratedCrowd(), "truth"),
-    "calibrated by group": (CalibratedCrowd(DawidSkene(by_group=True, pooling="learned"), by_group=True), "truth"),
+    "calibrated": (
+        CalibratedCrowd([ZeroBasedSkill(n_iter=3), DawidSkene(pooling="learned", n_iter=3, tol=-1)]),
+        "truth",
+    ),
+    "calibrated by group": (
+        CalibratedCrowd(DawidSkene(by_group=True, pooling="learned", n_iter=3, tol=-1), by_group=True),
+        "truth",
+    ),
     "one calibrated majority": (CalibratedCrowd(MajorityVote(), ties="last"), "truth"),
+    "jury": (JuryVote(), None),
+    "jury with known labels": (JuryVote(), "truth"),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_model_is_the_same_in_spark(frame: Any, new: SparkVotes, case: str, tmp_path: Path) -> None:
+def test_a_model_is_the_same_in_spark(packed: SparkVotes, new: SparkVotes, case: str, tmp_path: Path) -> None:
     model, truth = CASES[case]
     wanted = type(model)(**model.get_params(deep=False))
     wanted.fit(VOTES, *((CROWD.gold,) if truth else ()), sensitive_features="group")
     # The tests of the engine try several partitions and orders of rows.
-    found = model.fit(frame, *((truth,) if truth else ()), sensitive_features="group")
+    found = model.fit(packed, *((truth,) if truth else ()))
     assert by_task(found.labels_) == wanted.labels_.to_dict()
     for name, values in (("probas_", wanted.posterior_.values), ("log_probas_", wanted.posterior_.log_values)):
         rows = by_task(getattr(found, name), {"probas_": "probabilities"}.get(name, "log_probabilities"))
@@ -89,7 +105,7 @@ def test_a_model_is_the_same_in_spark(frame: Any, new: SparkVotes, case: str, tm
         if hasattr(wanted, name):
             own, other = getattr(found, name), getattr(wanted, name)
             assert own.equals(other) if hasattr(own, "equals") else own == other
-    if isinstance(model, CalibratedCrowd):
+    if isinstance(model, CalibratedCrowd | JuryVote) and wanted.calibration_ is not None:
         assert found.calibration_.to_dict() == wanted.calibration_.to_dict()
     files = model_files(found)
     assert files == model_files(wanted)
@@ -100,7 +116,17 @@ def test_a_model_is_the_same_in_spark(frame: Any, new: SparkVotes, case: str, tm
     assert by_task(loaded.predict(new)) == labels
     # A model that was fitted in Spark predicts votes in memory too.
     assert found.predict(NEW, sensitive_features="group").to_dict() == labels
-    found.votes_.close()
+
+
+def test_a_frame_is_packed_by_fit(frame: Any) -> None:
+    """With groups and known labels of its own columns, as votes that were packed before."""
+    for model, truth in (CASES["majority"], CASES["by group"]):
+        wanted = type(model)(**model.get_params(deep=False))
+        wanted.fit(VOTES, *((CROWD.gold,) if truth else ()), sensitive_features="group")
+        found = model.fit(frame, *((truth,) if truth else ()), sensitive_features="group")
+        assert model_files(found) == model_files(wanted)
+        assert by_task(found.labels_) == wanted.labels_.to_dict()
+        found.votes_.close()
 
 
 @pytest.mark.parametrize("partitions", [1, 7])

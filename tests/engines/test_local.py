@@ -11,7 +11,7 @@ from crowds import simulated
 from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.kernels.confusion_counts import expected_counts, joint_scores
 from faircrowd.engines import Block, Engine, LocalEngine, SparkVotes, Votes, engine_of
-from faircrowd.engines.local import available_threads, watch_blocks
+from faircrowd.engines.local import watch_blocks
 from faircrowd.engines.spark.engine import SparkEngine
 from faircrowd.errors import OptionError
 from faircrowd.votes import Vocabulary, VoteTable, read_votes
@@ -60,13 +60,6 @@ def test_many_classes_take_the_other_path_to_the_same_bits() -> None:
     np.testing.assert_array_equal(
         engine.emit(joint_scores, classes_token(3), errors, priors), engine.emit(joint_scores, 3, errors, priors)
     )
-
-
-def test_threads_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAIRCROWD_THREADS", "3")
-    assert available_threads() == 3
-    monkeypatch.setenv("FAIRCROWD_THREADS", "nonsense")
-    assert available_threads() >= 1
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -5,7 +5,7 @@ Names, methods and attributes follow crowd-kit. Where things are:
 - ``registry``: every aggregator's name, what it learns from, and where it runs;
 - ``base``: what all aggregators share; ``posterior``: their results, in memory and in Spark;
 - ``majority``, ``skill_vote`` (Wawa, ZeroBasedSkill, GoldMajorityVote), ``bayes``, ``dawid_skene``, ``one_coin``,
-  ``glad``: the models;
+  ``glad``, ``jury`` (votes of LLM judges): the models;
 - ``confusion``: workers as confusion matrices, shared by ``bayes``, ``dawid_skene`` and ``one_coin``;
   ``initial_error``: confusion matrices given by the user; ``weighted_votes``: sums of weights, agreement with labels;
 - ``em``: the one loop of expectation-maximisation; ``checkpoint``: its rounds in a file, to go on from;
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from faircrowd.aggregate.calibration.calibration_quality import Calibration
     from faircrowd.aggregate.dawid_skene import DawidSkene
     from faircrowd.aggregate.glad import GLAD
+    from faircrowd.aggregate.jury import JuryVote
     from faircrowd.aggregate.majority import MajorityVote
     from faircrowd.aggregate.one_coin import OneCoinDawidSkene
     from faircrowd.aggregate.saved import load_model, save_model
@@ -43,6 +44,7 @@ __all__ = [
     "Calibration",
     "DawidSkene",
     "GoldMajorityVote",
+    "JuryVote",
     "MajorityVote",
     "OneCoinDawidSkene",
     "Wawa",

@@ -1,7 +1,9 @@
 """What all aggregators share: parameters, fitted results, prediction."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Self, TypeAlias
@@ -9,18 +11,20 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd._checks import check_choice, few
+from faircrowd._checks import check_choice, few, warn
+from faircrowd._display import card_of, frame_of
 from faircrowd._params import Parameters
 from faircrowd._types import ByTask, TableLike
 from faircrowd.aggregate.posterior import TIES, TaskPosterior
 from faircrowd.aggregate.registry import AGGREGATORS, kind_of
-from faircrowd.engines import SparkVotes, Votes, in_spark, votes_of
+from faircrowd.engines import SparkVotes, Votes, in_spark, votes_in_memory, votes_of
 from faircrowd.engines.protocols import SparkFrame
-from faircrowd.errors import InputError, NotFittedError, OptionError
+from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
 from faircrowd.votes import Vocabulary, VoteTable
 from faircrowd.votes.account import VotesReport
+from faircrowd.votes.scoring import scoring_truth, share_right
 
-__all__ = ["Aggregator", "State", "VotesLike", "by_workers", "list_of", "of_shape"]
+__all__ = ["Aggregator", "State", "VotesLike", "by_workers", "list_of", "of_shape", "warn_of"]
 
 VotesLike: TypeAlias = TableLike | VoteTable | SparkFrame | SparkVotes
 """Votes as users give them: a frame (also of Spark) or a path, with columns task, worker, label; or encoded votes."""
@@ -94,6 +98,34 @@ class Aggregator(Parameters, ABC):
             raise InputError("This model learned by group; give sensitive_features for the new tasks.")
         return self._predict(by_classes(new, fitted))
 
+    def score(self, truth: ByTask) -> float:
+        """Return the real accuracy: the share of the labels that are right, among tasks whose truth is known.
+
+        A true label that nobody voted for counts as missed.
+
+        Parameters
+        ----------
+        truth : Series, dict or frame by task
+            True labels; those of other tasks are left out.
+        """
+        known, _ = scoring_truth(votes_in_memory(self.votes_), truth)
+        found = share_right(self.posterior_.in_memory().label_codes, known)
+        assert found is not None  # noqa: S101 - some of the truth is known
+        return found
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row per task: label, number of votes, the posterior of each class, and the group if there is one.
+
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow"; by default the kind of frame that the votes came in.
+        """
+        return frame_of(self, backend)
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
+
     @property
     def labels_(self) -> Any:
         """The label of each task: a Series named ``agg_label`` indexed by ``task``."""
@@ -130,6 +162,10 @@ class Aggregator(Parameters, ABC):
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call fit(votes) first.")
         return self._posterior
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there is a model to predict with: ``sklearn.utils.validation.check_is_fitted`` asks."""
+        return self._votes is not None
+
     @abstractmethod
     def _predict(self, votes: Votes) -> TaskPosterior:
         """Score the votes of new tasks with what was learned; labels are coded by the classes of ``fit``."""
@@ -161,6 +197,10 @@ class Aggregator(Parameters, ABC):
         return any(kind.in_spark for base in type(self).__mro__ if (kind := kind_of(base)))
 
     @property
+    def _uses_probabilities(self) -> bool:
+        return any(kind.uses_probabilities for base in type(self).__mro__ if (kind := kind_of(base)))
+
+    @property
     def _predicts_in_spark(self) -> bool:
         return self._fits_in_spark
 
@@ -171,7 +211,22 @@ class Aggregator(Parameters, ABC):
         votes = self._read_for(self._fits_in_spark, data, sensitive_features, true_labels)
         if votes.n_votes == 0:
             raise InputError("There is no vote to learn from: all rows were set aside, or there were none.")
+        if (note := self.unused_note(votes)) is not None:
+            warn_of([note])
         return votes
+
+    def unused_note(self, votes: Votes) -> str | None:
+        """Return a note if votes say more than their labels, and the model does not use it."""
+        judges = votes.judges if isinstance(votes, VoteTable) else None
+        if judges is None or self._uses_probabilities:
+            return None
+        unused = ["probabilities"] * judges.has_probabilities + ["families"] * (judges.families is not None)
+        return (
+            f"{type(self).__name__} counts one label per judge and task (the most probable class where there are only "
+            f"probabilities); it does not use the {' and '.join(unused)} of the judges, as JuryVote does"
+            if unused
+            else None
+        )
 
     def _read_for(
         self,
@@ -185,6 +240,16 @@ class Aggregator(Parameters, ABC):
             raise OptionError(f"{type(self).__name__} does not run in Spark; {', '.join(able[:-1])} and {able[-1]} do.")
         return votes_of(data, sensitive_features, true_labels)
 
+    def _needed(self, true_labels: ByTask | None) -> ByTask:
+        """Return known labels that ``fit`` cannot do without; raise if there are none."""
+        if true_labels is None:
+            raise InputError(
+                f"{type(self).__name__} learns from known labels; give true_labels=..., the true labels of some tasks: "
+                "a pandas Series indexed by task, a dict, or a frame.",
+                parameter="true_labels",
+            )
+        return true_labels
+
     def _store(self, votes: Votes, posterior: TaskPosterior) -> Self:
         self._votes, self._posterior = votes, posterior
         return self
@@ -192,6 +257,12 @@ class Aggregator(Parameters, ABC):
     @property
     def _needs_groups(self) -> bool:
         return False
+
+
+def warn_of(notes: Iterable[str]) -> None:
+    """Warn about the data, once for each note: as a sentence."""
+    for note in notes:
+        warn(f"{note[0].upper()}{note[1:]}{'' if note.endswith('?') else '.'}", DataWarning)
 
 
 def of_shape(state: State, name: str, *shape: int) -> NDArray[Any]:

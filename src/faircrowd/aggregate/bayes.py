@@ -1,5 +1,7 @@
 """The paper's optimal aggregation: confusion matrices counted on tasks whose true label is known."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,7 +17,7 @@ from faircrowd.errors import InputError
 __all__ = ["BayesVote"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class BayesVote(ConfusionAggregator):
     r"""The most probable class given the votes, with matrices and class shares counted on gold labels.
 
@@ -59,7 +61,9 @@ class BayesVote(ConfusionAggregator):
     prior_pseudo_count: float = 1.0
     ties: str = "first"
 
-    def fit(self, data: VotesLike, true_labels: ByTask, *, sensitive_features: ByTask | None = None) -> Self:
+    def fit(
+        self, data: VotesLike, true_labels: ByTask | None = None, *, sensitive_features: ByTask | None = None
+    ) -> Self:
         """Count the workers' answers on tasks whose true label is known, and label all tasks.
 
         Parameters
@@ -74,6 +78,7 @@ class BayesVote(ConfusionAggregator):
         self._begin()
         weight = check_number("pseudo_count", self.pseudo_count, low=0, high=LARGEST)
         skill = check_number("pseudo_skill", self.pseudo_skill, low=0, high=1)
+        true_labels = self._needed(true_labels)
         votes, gold = gold_of(self._read(data, sensitive_features, true_labels), true_labels)
         self._grouped = votes.groups is not None
         counts = VoteCounter(votes, by_group=self._grouped, gold=gold).from_shares(only_gold=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import FileError, InputError
+from faircrowd.exact.extrapolation import tuple_like
 from faircrowd.storage.mapped_arrays import release
 from faircrowd.storage.scratch import HIDDEN, Scratch
 from faircrowd.storage.untrusted import read_arrays
@@ -58,7 +59,7 @@ class Checkpoint:
             )
         if not all(np.isfinite(array).all() for array in kept.values()):
             raise FileError(f"The checkpoint {self.path} has values that are not finite; leave resume=True out.")
-        return kept["history"].tolist(), type(start)(*(kept[name] for name in shapes))
+        return kept["history"].tolist(), tuple_like(start, [kept[name] for name in shapes])
 
     def save(self, history: Sequence[float], parameters: RoundParameters) -> None:
         """Keep a round: the objectives of the rounds before it, and the parameters it began with."""

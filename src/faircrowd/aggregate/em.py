@@ -4,10 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
+import numpy as np
+
 from faircrowd._checks import warn
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.checkpoint import Checkpoint, RoundParameters
 from faircrowd.errors import ConvergenceWarning, NotFittedError
+from faircrowd.exact.extrapolation import Extrapolation, tuple_like
 
 __all__ = ["Iterative", "OnRound", "Run", "iterate"]
 
@@ -33,7 +36,8 @@ class Run(Generic[P]):
     updated : parameters
         What the last maximisation step made of that expectation (the start, if no round was run).
     history : list of float
-        The objective per vote at the parameters of each round. It never falls.
+        The objective per vote at the parameters of each round. It never falls: a round at extrapolated parameters
+        that are not better is one more round at those before.
     converged : bool
         Whether the last round changed the objective by no more than ``tol``, or than rounding does.
     """
@@ -83,6 +87,7 @@ def iterate(
     n_votes: int,
     checkpoint: Checkpoint | None = None,
     on_round: OnRound | None = None,
+    acceleration: Extrapolation[P] | None = None,
 ) -> Run[P]:
     """Repeat a round until the objective settles or the largest number of rounds is reached.
 
@@ -103,6 +108,9 @@ def iterate(
         Where to begin, and where to keep each round.
     on_round : callable, optional
         Called as ``on_round(round, n_iter, objective per vote)`` after each round.
+    acceleration : Extrapolation, optional
+        Try rounds at extrapolated parameters. Where they are not better, the next round is the plain one that would
+        have been. Only a plain round can end the rounds.
 
     Warns
     -----
@@ -114,11 +122,25 @@ def iterate(
         return Run(None, start, [], True)
     used, updated, history, converged = None, start, list[float](), False
     if checkpoint is not None:
-        history, updated = checkpoint.load(start)
+        history, updated = _resumed(checkpoint, start, acceleration)
+    ahead = None  # extrapolated parameters, to be tried in place of the updated ones
     for number in range(len(history) + 1, n_iter + 1):
-        objective, better = step(updated)
+        is_plain, is_start = ahead is None, acceleration is None or acceleration.at_start
+        longest = () if acceleration is None else (np.asarray(acceleration.longest),)
+        point = updated if ahead is None else ahead
+        objective, better = step(point)
         value = objective / n_votes
-        if history and not value >= history[-1]:
+        if acceleration is not None and not is_plain:
+            if value >= history[-1]:
+                acceleration.accept()
+            else:
+                acceleration.reject()
+                ahead = None
+                history.append(history[-1])
+                if on_round is not None:
+                    on_round(number, n_iter, history[-1])
+                continue
+        elif history and not value >= history[-1]:
             fall = history[-1] - value
             # In exact arithmetic no round lowers the objective, but the rounding of a fixed point may.
             if not fall <= max(tol, _ROUNDING * max(1.0, abs(value))):
@@ -131,14 +153,16 @@ def iterate(
             converged = tol >= 0  # a negative tolerance asks for all rounds and is never met
             break
         history.append(value)
-        used, updated = updated, better
-        if checkpoint is not None:  # a resumed run repeats this round, and then has all that this run has now
-            checkpoint.save(history[:-1], used)
+        used, updated = point, better
+        if checkpoint is not None and is_plain and is_start:
+            # A resumed run repeats this round, and then has all that this run has now.
+            checkpoint.save(history[:-1], (*used, *longest))
         if on_round is not None:
             on_round(number, n_iter, value)
-        if len(history) > 1 and history[-1] - history[-2] <= tol:
+        if is_plain and len(history) > 1 and history[-1] - history[-2] <= tol:
             converged = True
             break
+        ahead = acceleration.propose(used, updated) if acceleration is not None and is_plain else None
     if not converged and n_iter > 0 and tol >= 0:
         rise = f", the last raised the objective by {history[-1] - history[-2]:.2g} per vote" if n_iter > 1 else ""
         warn(
@@ -147,3 +171,12 @@ def iterate(
             ConvergenceWarning,
         )
     return Run(used, updated, history, converged)
+
+
+def _resumed(checkpoint: Checkpoint, start: P, acceleration: Extrapolation[P] | None) -> tuple[list[float], P]:
+    """Return the objectives of the rounds in a checkpoint, and the parameters of the next round."""
+    if acceleration is None:
+        return checkpoint.load(start)
+    history, kept = checkpoint.load((*start, np.asarray(acceleration.longest)))
+    acceleration.longest = float(kept[-1])
+    return history, tuple_like(start, kept[:-1])

@@ -1,5 +1,7 @@
 """GLAD: abilities of workers and difficulties of tasks."""
 
+from __future__ import annotations
+
 import sys
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -33,7 +35,7 @@ class _Abilities(NamedTuple):
     betas: NDArray[np.float64]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class GLAD(Iterative):
     r"""Workers have abilities and tasks have difficulties.
 
@@ -128,8 +130,12 @@ class GLAD(Iterative):
         self._priors = self._class_shares(votes)
         self._given_eases = Numbers.read(self.betas_priors_mean, "task")
         self._means = _Abilities(
-            _means("alphas_priors_mean", Numbers.read(self.alphas_priors_mean).of(votes.workers)),
-            _means("betas_priors_mean", self._given_eases.of(votes.tasks)),
+            np.ones(votes.n_workers)  # looking up nothing takes as long as the rounds
+            if self.alphas_priors_mean is None
+            else _means("alphas_priors_mean", Numbers.read(self.alphas_priors_mean).of(votes.workers)),
+            np.ones(votes.n_tasks)
+            if self.betas_priors_mean is None
+            else _means("betas_priors_mean", self._given_eases.of(votes.tasks)),
         )
         engine = LocalEngine(votes)
         start = _Abilities(np.ones(votes.n_workers), np.ones(votes.n_tasks))

@@ -1,5 +1,7 @@
 """Majority vote, plain or weighted."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -19,7 +21,7 @@ from faircrowd.votes.facts import Numbers
 __all__ = ["MajorityVote"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MajorityVote(Aggregator):
     r"""The label with the most votes, or with the largest sum of the voters' weights.
 

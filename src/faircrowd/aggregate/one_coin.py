@@ -1,5 +1,7 @@
 """The one-coin model: a worker is right with one probability, whatever the class."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +15,7 @@ from faircrowd.aggregate.pooling import log_prior, prior_counts
 __all__ = ["OneCoinDawidSkene"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class OneCoinDawidSkene(DawidSkene):
     r"""Dawid and Skene's model with one number per worker (and group): the probability :math:`p_r` of a right vote.
 

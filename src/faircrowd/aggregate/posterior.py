@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_memory
+from faircrowd._display import Displayed
 from faircrowd.engines import Votes, votes_in_memory
 from faircrowd.engines.protocols import SparkFrame
 from faircrowd.engines.spark.task_rows import SparkRows
@@ -151,8 +152,8 @@ class TaskPosterior(Protocol):
         """Return the results as arrays; raise if the tasks are in Spark."""
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior(Displayed):
     """The results of tasks in memory.
 
     Attributes

@@ -39,6 +39,10 @@ class AggregatorKind:
         Whether it takes votes in Spark.
     summary : str
         One line of help.
+    weighs_by_gold : bool
+        Whether known labels, where given, are what its weights are learned from. Calibrated, it is fitted to them, too.
+    uses_probabilities : bool
+        Whether it uses the probabilities of votes, not their labels alone.
     chosen : mapping of str to object
         Parameters that a run sets unless told otherwise, where measurements speak for other values than the defaults
         of the class, which are those that users of crowd-kit expect.
@@ -51,6 +55,8 @@ class AggregatorKind:
     by_group: bool
     in_spark: bool
     summary: str
+    weighs_by_gold: bool = False
+    uses_probabilities: bool = False
     chosen: Mapping[str, object] = field(default_factory=dict)
 
     def load(self) -> "type[Aggregator]":
@@ -198,6 +204,17 @@ for _kind in (
         by_group=True,
         in_spark=True,
         summary="Dawid-Skene and zero-based skill, with probabilities calibrated on known labels of some tasks.",
+    ),
+    AggregatorKind(
+        name="jury",
+        class_name="JuryVote",
+        module="faircrowd.aggregate.jury",
+        gold="optional",
+        by_group=False,
+        in_spark=True,
+        summary="LLM judges: a log-linear pool of their probabilities, weighed by judge and family on known labels.",
+        weighs_by_gold=True,
+        uses_probabilities=True,
     ),
 ):
     register(_kind)

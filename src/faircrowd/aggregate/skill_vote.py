@@ -1,5 +1,7 @@
 """Majority votes weighted by estimated skills: Wawa, zero-based skill, gold majority."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -61,7 +63,7 @@ def _share(agree: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.flo
     return np.asarray(np.divide(agree, total, out=np.full(total.shape, np.nan), where=total > 0))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Wawa(_SkillVote):
     """Worker agreement with aggregate: a majority vote weighted by each worker's agreement with the majority.
 
@@ -96,7 +98,7 @@ class Wawa(_SkillVote):
         return self._finish(votes, _share(*agreed))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ZeroBasedSkill(_SkillVote):
     """A weighted majority vote whose weights move, round by round, towards each worker's agreement with it.
 
@@ -149,7 +151,7 @@ class ZeroBasedSkill(_SkillVote):
         return self._finish(votes, skills)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class GoldMajorityVote(_SkillVote):
     """A majority vote weighted by each worker's accuracy on tasks whose true label is known.
 
@@ -181,11 +183,13 @@ class GoldMajorityVote(_SkillVote):
 
     ties: str = "first"
 
-    def fit(self, data: VotesLike, true_labels: ByTask, *, sensitive_features: ByTask | None = None) -> Self:
+    def fit(
+        self, data: VotesLike, true_labels: ByTask | None = None, *, sensitive_features: ByTask | None = None
+    ) -> Self:
         """Estimate the skills from the known labels, and label the votes with them."""
         self._begin()
         votes = votes_in_memory(self._read(data, sensitive_features))
-        task, label, classes = gold_pairs(votes, true_labels)
+        task, label, classes = gold_pairs(votes, self._needed(true_labels))
         votes = votes.with_classes(classes) if len(classes) > votes.n_classes else votes
         skills = _share(*gold_agreement(votes, task, label, len(classes)))
         return self._finish(votes, skills)

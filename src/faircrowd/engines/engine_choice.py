@@ -10,7 +10,8 @@ import pyarrow as pa
 from faircrowd._types import PathOrText
 from faircrowd.engines.free_memory import free_memory
 from faircrowd.errors import FaircrowdError, OptionError
-from faircrowd.votes.readers import open_source
+from faircrowd.storage.content_hash import content_bytes
+from faircrowd.votes.exports import open_votes
 from faircrowd.votes.readers.shared import ending_of
 
 __all__ = ["Choice", "check_run", "choose_engine", "memory_to_regroup", "parse_size"]
@@ -22,6 +23,8 @@ _PROGRAM_BYTES = 300 * 10**6
 """Memory of Python and its libraries."""
 _BYTES_PER_ROW, _BYTES_PER_BYTE, _BYTES_PER_COMPRESSED_BYTE = 64, 6, 25
 """Peak memory of a run in memory, per row of Parquet, per byte of text and per byte of compressed text."""
+_BYTES_PER_BYTE_OF_EXPORT = 1
+"""The same of an export, which is parsed piece by piece, and of which little is a vote (docs/platforms.md)."""
 _BYTES_PER_TASK, _BYTES_PER_TASK_AND_CLASS = 32, 32
 """What a stream holds in memory per task besides its id, and per task and class (docs/scale.md)."""
 _LEAST_TO_REGROUP, _MOST_TO_REGROUP = 256 * 10**6, 1500 * 10**6
@@ -103,13 +106,15 @@ def parse_size(text: str) -> int:
 def _memory_needed(path: PathOrText, format: str | None) -> int:
     """Return the memory of a run; 0 where the file cannot be read: the reader reports why."""
     try:
-        source = open_source(path, format=format)
+        source = open_votes(path, format=format)
         if source.reader.count_rows is not None:
             return _PROGRAM_BYTES + source.reader.count_rows(source) * _BYTES_PER_ROW
-        size = source.path.stat().st_size
+        size = content_bytes(source.path)
     except (OSError, pa.ArrowException, FaircrowdError):
         return 0
     _, is_compressed = ending_of(Path(path))
+    if source.reader.is_export:
+        return _PROGRAM_BYTES + size * (_BYTES_PER_COMPRESSED_BYTE if is_compressed else _BYTES_PER_BYTE_OF_EXPORT)
     return _PROGRAM_BYTES + size * (_BYTES_PER_COMPRESSED_BYTE if is_compressed else _BYTES_PER_BYTE)
 
 

@@ -1,6 +1,5 @@
 """Votes in memory, split into blocks of tasks that threads work on."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.engines.protocols import SumKernel, TaskKernel
+from faircrowd.engines.thread_count import available_threads
 from faircrowd.storage.mapped_arrays import release
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
-__all__ = ["VOTES_PER_BLOCK", "Block", "LocalEngine", "available_threads", "watch_blocks"]
+__all__ = ["VOTES_PER_BLOCK", "Block", "LocalEngine", "watch_blocks"]
 
 VOTES_PER_BLOCK = 1 << 16
 """A block has at least this many votes, so that calling a kernel costs little beside its work."""
@@ -165,13 +165,3 @@ def watch_blocks(watcher: Callable[[int, int], None]) -> Iterator[None]:
         yield
     finally:
         _watcher.reset(token)
-
-
-def available_threads() -> int:
-    """Return how many threads to use."""
-    asked = os.environ.get("FAIRCROWD_THREADS", "")
-    if asked.isdecimal() and int(asked) > 0:
-        return int(asked)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -10,6 +10,7 @@ from scipy.optimize import approx_fprime, minimize
 
 from faircrowd.aggregate.calibration.log_pool import (
     Calibrator,
+    WeightPrior,
     evidence,
     fit_calibrator,
     member_logs,
@@ -63,6 +64,34 @@ def test_the_loss_and_its_gradient(shape: tuple[int, int, int], by_group: bool) 
         assert value == pytest.approx(plain_loss(at, logs, truth, group), rel=1e-10)
         numeric = approx_fprime(at, lambda x: plain_loss(x, logs, truth, group), 1e-6)
         np.testing.assert_allclose(slopes, numeric, atol=1e-3, rtol=1e-4)
+
+
+def test_the_loss_with_a_prior_and_covariates() -> None:
+    logs, truth, group = known(3, 3, 30, 3)
+    rng = np.random.default_rng(0)
+    mixed = rng.normal(size=(3, 3))
+    prior = WeightPrior(0.2, mixed @ mixed.T + np.eye(3))
+    covariates = rng.normal(size=(30, 2))
+
+    def plain(at: Any) -> float:
+        """The plain loss of scores to which covariates have been added as one more model, with its own penalty."""
+        slopes = at[-6:].reshape(2, 3)
+        more = np.concatenate([logs, (covariates @ slopes)[None]])
+        whole = np.concatenate([at[:3], [0.0], at[3:-6]])
+        away = at[:3] - prior.usual
+        usual = 0.5 * ((at[:3] + 0.5) ** 2).sum() + 0.5 * 0.5**2  # what the plain loss adds for four weights
+        return (
+            plain_loss(whole, more, truth, group) - usual + 0.5 * away @ prior.precision @ away + 2 * (slopes**2).sum()
+        )
+
+    at = rng.normal(0, 0.5, 3 + 3 * 4 + 6)
+    value, slopes = penalised_loss(at, logs, truth, group, prior, covariates)
+    assert value == pytest.approx(plain(at), rel=1e-10)
+    np.testing.assert_allclose(slopes, approx_fprime(at, plain, 1e-6), atol=1e-3, rtol=1e-4)
+    found = fit_calibrator(logs, truth, group, 3, prior=prior, covariates=covariates)
+    end = minimize(penalised_loss, at, args=(logs, truth, group, prior, covariates), jac=True, method="CG")
+    np.testing.assert_allclose(found.weights, np.exp(end.x[:3]), atol=1e-3)
+    np.testing.assert_allclose(found.slopes, end.x[-6:].reshape(2, 3), atol=1e-3)
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, (1, 1, 2), (2, 1, 4), (3, 150, 4)])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from engines.spark.spark_session import QUICK
 from faircrowd import DawidSkene, FairCrowd
 from faircrowd.engines import spark_session
 from faircrowd.engines.spark.votes import spark_votes
@@ -19,18 +20,17 @@ def labels_of(frame: Any) -> Any:
 
 def main(url: str, source: str, result: str) -> None:
     """Fit votes of a Parquet file by group, and fairly; write parameters, labels and proof, and print each round."""
-    quick = "-XX:TieredStopAtLevel=1"
     cluster = {
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": quick,
-        "spark.executor.extraJavaOptions": quick,
+        "spark.driver.extraJavaOptions": QUICK,
+        "spark.executor.extraJavaOptions": QUICK,
         "spark.executor.memory": "700m",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
     }
     session: Any = spark_session(url, **({} if url.startswith("sc://") else cluster))
     votes = spark_votes(session.read.parquet(source), sensitive_features="group", partitions=4)
-    fair = FairCrowd(DawidSkene(by_group=True, n_iter=5, tol=-1), epsilon=0.05)
+    fair = FairCrowd(DawidSkene(by_group=True, n_iter=3, tol=-1), epsilon=0.05)
     fair.fit(votes, on_round=lambda *_: print("round", flush=True))  # noqa: T201
     model = fair.estimator_
     votes.check(fair.labels_)

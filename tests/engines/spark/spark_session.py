@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["ENVIRONMENT", "java", "spark"]
+__all__ = ["ENVIRONMENT", "QUICK", "java", "spark"]
 
 # Executors look up the kernels of tests by name too.
 ENVIRONMENT = {
@@ -17,6 +17,9 @@ ENVIRONMENT = {
     "PYSPARK_PYTHON": sys.executable,
     "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]),
 }
+
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+"""Options of Java for jobs of some seconds: the quick compiler, one thread for memory, Spark's own code unchecked."""
 
 
 @pytest.fixture(scope="session")
@@ -38,11 +41,15 @@ def spark(java: None) -> Iterator[Any]:
 
     settings = {
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # the quick compiler: these jobs are short
+        "spark.driver.extraJavaOptions": QUICK,
+        "spark.python.daemon.module": "engines.spark.quick_daemon",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
-        "spark.sql.codegen.wholeStage": "false",  # to compile plans for so few rows takes longer than to run them
+        # To compile plans for so few rows, or to plan them anew on the way, takes longer than to run them; the tests
+        # of servers leave these settings alone.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.adaptive.enabled": "false",
         "spark.driver.maxResultSize": "4m",
     }
     session = spark_session("local[2]", **settings)

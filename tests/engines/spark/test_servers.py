@@ -16,12 +16,12 @@ import pytest
 
 from crowds import simulated
 from engines.spark.spark_session import ENVIRONMENT as OURS
+from engines.spark.spark_session import QUICK
 from faircrowd import DawidSkene, FairCrowd
 
 pyspark = pytest.importorskip("pyspark")
 HOME = Path(pyspark.__file__).parent
-# The quick compiler of Java: these programs live a few seconds.
-ENVIRONMENT = os.environ | OURS | {"SPARK_HOME": str(HOME), "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1"}
+ENVIRONMENT = os.environ | OURS | {"SPARK_HOME": str(HOME), "SPARK_DAEMON_JAVA_OPTS": QUICK}
 CROWD = simulated(n_tasks=400, n_workers=15, seed=8)
 VOTES = CROWD.votes.assign(group=CROWD.votes["task"].map(CROWD.groups))
 
@@ -88,7 +88,7 @@ def finished(process: subprocess.Popen[str], result: Path) -> Any:
 
 
 def check(found: Any) -> None:
-    fair = FairCrowd(DawidSkene(by_group=True, n_iter=5, tol=-1), epsilon=0.05).fit(VOTES, sensitive_features="group")
+    fair = FairCrowd(DawidSkene(by_group=True, n_iter=3, tol=-1), epsilon=0.05).fit(VOTES, sensitive_features="group")
     inside = fair.estimator_
     assert found["history"].tolist() == inside.loss_history_
     assert inside._model is not None
@@ -127,7 +127,8 @@ def connect(servers: Any) -> tuple[int, Any]:
         "--conf", "spark.connect.grpc.binding.address=127.0.0.1",
         "--conf", "spark.driver.host=127.0.0.1",
         "--conf", "spark.ui.enabled=false",
-        "--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1",
+        "--conf", f"spark.driver.extraJavaOptions={QUICK}",
+        "--conf", "spark.python.daemon.module=engines.spark.quick_daemon",
         "--conf", "spark.sql.shuffle.partitions=2",
         "spark-internal",
     )  # fmt: skip

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from faircrowd._display import Displayed
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.exact.sums import PROBABILITY_UNIT, limbs_to_numbers, to_limbs
 from faircrowd.votes.vocabulary import Codes
@@ -34,8 +35,8 @@ _UNKNOWN_VARIANCE = 0.25
 """Of one more label, about which nothing is believed: also a posterior that is certain may be wrong."""
 
 
-@dataclass(frozen=True)
-class AccuracyEstimate:
+@dataclass(frozen=True, repr=False)
+class AccuracyEstimate(Displayed):
     """An accuracy (or another mean over tasks) as estimated from known labels.
 
     Attributes

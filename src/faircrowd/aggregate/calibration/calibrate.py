@@ -1,17 +1,19 @@
 """``CalibratedCrowd``: a posterior that means what it says, by means of a few known labels."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd._checks import check_confidence, check_count, few, warn
+from faircrowd._checks import check_confidence, check_count, few
 from faircrowd._types import ByTask
-from faircrowd.aggregate.base import Aggregator, State, VotesLike, of_shape
+from faircrowd.aggregate.base import Aggregator, State, VotesLike, of_shape, warn_of
 from faircrowd.aggregate.calibration.accuracy_estimate import (
     AccuracyEstimate,
     CrossFit,
@@ -20,7 +22,7 @@ from faircrowd.aggregate.calibration.accuracy_estimate import (
     found_values,
     part_of,
 )
-from faircrowd.aggregate.calibration.calibration_quality import Calibration, label_reliability, log_loss
+from faircrowd.aggregate.calibration.calibration_quality import Calibration, compare_calibration
 from faircrowd.aggregate.calibration.known_label_checks import (
     doubts_about_labels,
     doubts_about_sample,
@@ -51,7 +53,7 @@ from faircrowd.aggregate.skill_vote import Wawa, ZeroBasedSkill
 from faircrowd.engines import SparkVotes, Votes, engine_of, gold_of, votes_in_memory
 from faircrowd.engines.spark.blocks import Named
 from faircrowd.engines.spark.task_rows import SparkRows
-from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
+from faircrowd.errors import InputError, NotFittedError, OptionError
 from faircrowd.exact.sums import limbs_to_numbers
 from faircrowd.votes import VoteTable
 from faircrowd.votes.facts import Facts
@@ -82,7 +84,7 @@ class _Gold:
         return pool(list(logs), calibrator, None if self.group is None else self.group[rows])
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CalibratedCrowd(Aggregator):
     r"""One aggregator, or several, whose probabilities are calibrated on known labels of some tasks.
 
@@ -145,7 +147,7 @@ class CalibratedCrowd(Aggregator):
     def fit(
         self,
         data: VotesLike,
-        true_labels: ByTask,
+        true_labels: ByTask | None = None,
         *,
         sensitive_features: ByTask | None = None,
         on_round: OnRound | None = None,
@@ -170,8 +172,7 @@ class CalibratedCrowd(Aggregator):
         check_count("n_folds", self.n_folds, least=2)
         check_confidence("confidence", self.confidence)
         members = [copy(member) for member in self._members()]
-        if true_labels is None:
-            raise InputError("CalibratedCrowd learns from known labels; give true_labels=...")
+        true_labels = self._needed(true_labels)
         if isinstance(true_labels, list) and true_labels and isinstance(true_labels[0], str):
             raise InputError("Known labels go by task: a pandas Series indexed by task, a dict, or a frame; not list.")
         given = self._read(data, sensitive_features, true_labels)
@@ -182,9 +183,9 @@ class CalibratedCrowd(Aggregator):
         assert isinstance(votes, VoteTable | SparkVotes)  # noqa: S101 - the two kinds there are
         for member in members:
             if _learns(member):
-                member.fit(votes, true_labels)
+                member.fit(_seen_by(member, votes), true_labels)
             else:
-                member.fit(votes, **({"on_round": on_round} if isinstance(member, Iterative) else {}))
+                member.fit(_seen_by(member, votes), **({"on_round": on_round} if isinstance(member, Iterative) else {}))
         self.estimators_, self._votes_per_task = members, votes.n_votes / max(votes.n_tasks, 1)
         self._fits = [member.posterior_ for member in members]
         self._known = self._learn(votes, gold)
@@ -195,8 +196,7 @@ class CalibratedCrowd(Aggregator):
         if isinstance(votes, VoteTable) and known.task is not None:
             notes += doubts_about_sample(votes, known.task, self.posterior_.in_memory().values.max(axis=1))
         self._notes = tuple(notes)
-        for note in notes:
-            warn(f"{note[0].upper()}{note[1:]}{'' if note.endswith('?') else '.'}", DataWarning)
+        warn_of(notes)
         return self
 
     @property
@@ -212,19 +212,15 @@ class CalibratedCrowd(Aggregator):
         unique = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names, 1)]
         shifts = [dict(zip(classes, row, strict=True)) for row in gold.pool.shifts.tolist()]
         groups = self.votes_.groups
-        curves = [label_reliability(p, gold.truth, self.ties) for p in (after, before)]
         weights = gold.pool.weights * (gold.evidence[0] if len(names) == 1 else 1.0)
-        return Calibration(
+        return compare_calibration(
+            after,
+            before,
+            gold.truth,
+            self.ties,
             method="temperature and class shifts" if len(names) == 1 else "log-linear pool and class shifts",
             weights=dict(zip(unique, weights.tolist(), strict=True)),
             shifts=shifts[0] if groups is None or len(shifts) == 1 else dict(zip(groups.names, shifts, strict=True)),
-            n_gold=gold.truth.size,
-            log_loss=log_loss(after, gold.truth),
-            log_loss_before=log_loss(before, gold.truth),
-            calibration_error=curves[0].error,
-            calibration_error_before=curves[1].error,
-            reliability=curves[0],
-            reliability_before=curves[1],
             notes=self._notes,
         )
 
@@ -284,7 +280,7 @@ class CalibratedCrowd(Aggregator):
         known = np.flatnonzero(gold >= 0)
         labels: Any = Facts(votes.tasks.take(known).values, votes.classes.take(gold[known]).values)
         return [
-            copy(member).fit(votes, labels).posterior_ if _learns(member) else fit
+            copy(member).fit(_seen_by(member, votes), labels).posterior_ if _learns(member) else fit
             for member, fit in zip(self.estimators_, self._fits, strict=True)
         ]
 
@@ -314,7 +310,8 @@ class CalibratedCrowd(Aggregator):
                     "or more are needed."
                 )
             table = votes_in_memory(votes)
-            sums = Wawa(ties=self.ties).fit(table).posterior_.in_memory().scores[task]  # no label, but the votes, in it
+            wawa = Wawa(ties=self.ties)  # no known label, but the votes, in it
+            sums = wawa.fit(_seen_by(wawa, table)).posterior_.in_memory().scores[task]
             by_votes = np.concatenate([by_votes, sums[None], logs[learners] * of_task])
         fold = np.empty(truth.size, dtype=np.int64)
         fold[natural_order(by_votes, truth, of_gold)] = np.arange(truth.size) % n_folds
@@ -423,6 +420,10 @@ class CalibratedCrowd(Aggregator):
         return all(member._fits_in_spark and not _learns(member) for member in self._members())
 
     @property
+    def _uses_probabilities(self) -> bool:
+        return any(member._uses_probabilities for member in self._members())
+
+    @property
     def _predicts_in_spark(self) -> bool:
         return all(member._predicts_in_spark for member in self._members())
 
@@ -431,7 +432,14 @@ class CalibratedCrowd(Aggregator):
         return self.by_group or any(member._needs_groups for member in self.estimators_)
 
 
+def _seen_by(member: Aggregator, votes: VoteTable | SparkVotes) -> VoteTable | SparkVotes:
+    """Return votes as an aggregator uses them: labels alone, unless it uses probabilities."""
+    if isinstance(votes, VoteTable) and not member._uses_probabilities:
+        return replace(votes, judges=None)
+    return votes
+
+
 def _learns(member: Aggregator) -> bool:
-    """Return whether an aggregator cannot be fitted without known labels; that of a subclass is as its base."""
+    """Return whether an aggregator is fitted to known labels, too; that of a subclass is as its base."""
     kind = next((kind for base in type(member).__mro__ if (kind := kind_of(base))), None)
-    return kind is not None and kind.gold == "required"
+    return kind is not None and (kind.gold == "required" or kind.weighs_by_gold)

@@ -7,18 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._display import Drawn, Tabular
 from faircrowd.aggregate.calibration.reliability import Reliability, reliability
 from faircrowd.aggregate.posterior import choose
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Calibration", "label_reliability", "log_loss"]
+__all__ = ["Calibration", "compare_calibration", "label_reliability", "log_loss"]
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Drawn, Tabular):
     """How well a posterior fits the known labels, before and after calibration.
 
     All numbers but the weights are cross-fitted: each known label is compared with a posterior that has not seen it.
+
+    ``to_frame()`` has one row per bin of confidence, before and after calibration; ``plot()`` shows reliability
+    before and after.
 
     Attributes
     ----------
@@ -39,6 +43,8 @@ class Calibration:
         What speaks against trusting the numbers: few known labels, or known labels that are not a random sample.
     """
 
+    _in_short = ("method", "weights", "n_gold", "calibration_error_before", "calibration_error")
+
     method: str
     weights: dict[str, float]
     shifts: dict[str, Any]
@@ -57,6 +63,34 @@ class Calibration:
         for name in ("reliability", "reliability_before"):
             found[name] = {part: getattr(found[name], part).tolist() for part in ("confidence", "right", "count")}
         return {**found, "notes": list(self.notes)}
+
+
+def compare_calibration(
+    after: NDArray[np.float64],
+    before: NDArray[np.float64],
+    truth: Codes,
+    ties: str,
+    *,
+    method: str,
+    weights: dict[str, float],
+    shifts: dict[str, Any],
+    notes: tuple[str, ...],
+) -> Calibration:
+    """Compare the probabilities of tasks, after calibration and before it, with their known labels."""
+    curves = [label_reliability(p, truth, ties) for p in (after, before)]
+    return Calibration(
+        method=method,
+        weights=weights,
+        shifts=shifts,
+        n_gold=truth.size,
+        log_loss=log_loss(after, truth),
+        log_loss_before=log_loss(before, truth),
+        calibration_error=curves[0].error,
+        calibration_error_before=curves[1].error,
+        reliability=curves[0],
+        reliability_before=curves[1],
+        notes=notes,
+    )
 
 
 def log_loss(p: NDArray[np.float64], truth: Codes) -> float:

@@ -94,6 +94,7 @@ def doubts_about_sample(votes: VoteTable, task: NDArray[np.int64], confidence: N
             f"confidence of {there:.1%} against {mean:.1%}), so they do not look like a random sample, which the "
             "estimated accuracy assumes"
         )
+    found += _doubts_about_votes(votes.votes_per_task, task)
     if votes.groups is None or votes.group is None or len(votes.groups) < 2:
         return found
     size, known = (np.bincount(codes, minlength=len(votes.groups)) for codes in (votes.group, votes.group[task]))
@@ -115,3 +116,19 @@ def doubts_about_sample(votes: VoteTable, task: NDArray[np.int64], confidence: N
             "affected"
         )
     return found
+
+
+def _doubts_about_votes(votes_per_task: NDArray[np.integer], task: NDArray[np.int64]) -> list[str]:
+    """Return whether tasks with known labels have more votes than others, or fewer: control tasks are shown to many."""
+    counts = votes_per_task.astype(np.int64)
+    n, n_tasks, total, there = task.size, counts.size, int(counts.sum()), int(counts[task].sum())
+    spread = (n_tasks * int((counts**2).sum()) - total**2) / n_tasks**2
+    if spread <= 0 or n >= n_tasks:
+        return []
+    if 2 * ndtr(-abs(there / n - total / n_tasks) / (spread * (1 - n / n_tasks) / n) ** 0.5) >= _UNUSUAL:
+        return []
+    return [
+        f"the {n:,} tasks with known labels have {there / n:.1f} votes each, other tasks "
+        f"{(total - there) / (n_tasks - n):.1f}: someone chose them, it seems, and they do not look like a random "
+        "sample, which the estimated accuracy assumes"
+    ]

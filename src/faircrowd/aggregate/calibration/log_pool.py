@@ -26,8 +26,10 @@ from faircrowd.exact.sums import PROBABILITY_UNIT, to_limbs
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = [
+    "PSEUDO_VOTES",
     "Calibrator",
     "Member",
+    "WeightPrior",
     "belief_limbs",
     "believed_sums",
     "evidence",
@@ -45,8 +47,8 @@ _USUAL_LOG_WEIGHT = -0.5
 _WEIGHT_PENALTY, _SHIFT_PENALTY, _GROUP_PENALTY = 0.5, 2.0, 8.0
 _VOTE_CORRELATION = 0.4
 """How much two votes of a task go together, beyond what the models explain: the best for real crowds of 0.2 to 1."""
-_PSEUDO_VOTES = 0.3
-"""Added to the votes for each class, where a model gives shares of votes: none of them is zero then."""
+PSEUDO_VOTES = 0.3
+"""Added to the votes for each class, where a model gives shares of votes, or a judge a label: none is zero then."""
 _SMALLEST_LOG = -700.0
 _DIGITS = 6
 """Weights and shifts are rounded to this many digits, beyond which they depend on how the minimum is searched."""
@@ -62,10 +64,13 @@ class Calibrator(NamedTuple):
     ----------
     weights : ndarray, shape (n_models,)
     shifts : ndarray, shape (n_groups or 1, n_classes)
+    slopes : ndarray, shape (n_covariates, n_classes)
+        What a unit of each covariate of a task adds to its scores.
     """
 
     weights: NDArray[np.float64]
     shifts: NDArray[np.float64]
+    slopes: NDArray[np.float64] = np.zeros((0, 1))
 
 
 class Member(NamedTuple):
@@ -108,7 +113,7 @@ def member_logs(
     total = scores.sum(axis=1, keepdims=True)
     votes = np.asarray(votes_per_task, dtype=np.float64).reshape(-1, 1)
     shares = scores / total * votes
-    return np.asarray(np.log((shares + _PSEUDO_VOTES) / (votes + scores.shape[1] * _PSEUDO_VOTES)))
+    return np.asarray(np.log((shares + PSEUDO_VOTES) / (votes + scores.shape[1] * PSEUDO_VOTES)))
 
 
 def evidence(votes_per_task: NDArray[np.float64] | NDArray[np.int64] | float) -> NDArray[np.float64]:
@@ -123,23 +128,54 @@ def evidence(votes_per_task: NDArray[np.float64] | NDArray[np.int64] | float) ->
     return np.asarray(1 / (1 + _VOTE_CORRELATION * np.maximum(votes - 1, 0)))
 
 
-def pool(logs: Sequence[NDArray[np.float64]], calibrator: Calibrator, group: Codes | None) -> NDArray[np.float64]:
+def pool(
+    logs: Sequence[NDArray[np.float64]],
+    calibrator: Calibrator,
+    group: Codes | None,
+    covariates: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
     """Return the scores of tasks (n_tasks, n_classes): logarithms of probabilities, up to a constant per task.
 
     Parameters
     ----------
     logs : sequence of ndarray, shape (n_tasks, n_classes)
         The log-probabilities of each model, times the :func:`evidence` of the tasks.
+    covariates : ndarray, shape (n_tasks, n_covariates), optional
     """
     n_groups = len(calibrator.shifts)
     shifts = calibrator.shifts[group if group is not None and n_groups > 1 else 0]
     scores = np.zeros_like(logs[0]) + shifts
     for weight, part in zip(calibrator.weights, logs, strict=True):
         scores += weight * part
+    if covariates is not None:
+        scores += covariates @ calibrator.slopes
     return scores
 
 
-def fit_calibrator(logs: Logs, truth: Codes, group: Codes | None = None, n_groups: int = 1) -> Calibrator:
+class WeightPrior(NamedTuple):
+    """What weights are drawn toward where few labels are known: a normal distribution of their logarithms.
+
+    Attributes
+    ----------
+    usual : float
+        Its mean, the same for all models.
+    precision : ndarray, shape (n_models, n_models)
+        The inverse of its covariance.
+    """
+
+    usual: float
+    precision: NDArray[np.float64]
+
+
+def fit_calibrator(
+    logs: Logs,
+    truth: Codes,
+    group: Codes | None = None,
+    n_groups: int = 1,
+    *,
+    prior: WeightPrior | None = None,
+    covariates: NDArray[np.float64] | None = None,
+) -> Calibrator:
     """Learn weights and shifts from known labels.
 
     Minimises the log loss plus a ridge penalty: convex but for the logarithm of the weights, and smooth.
@@ -151,6 +187,10 @@ def fit_calibrator(logs: Logs, truth: Codes, group: Codes | None = None, n_group
     truth : ndarray of int32, shape (n_known,)
     group : ndarray of int32, shape (n_known,), optional
         If given, each group has shifts of its own, with a stronger penalty toward those of all.
+    prior : WeightPrior, optional
+        By default the logarithms of the weights are independent, with mean -0.5 and variance 1.
+    covariates : ndarray, shape (n_known, n_covariates), optional
+        Numbers of the tasks; a unit of each adds something to the score of each class, with the penalty of a shift.
     """
     from scipy.optimize import minimize  # slow to import
 
@@ -158,47 +198,66 @@ def fit_calibrator(logs: Logs, truth: Codes, group: Codes | None = None, n_group
     order = natural_order(logs, truth, group)
     logs, truth = logs[:, order], truth[order]
     group = None if group is None else group[order]
+    covariates = None if covariates is None else covariates[order]
     n_rows = 0 if group is None else n_groups
-    start = np.concatenate([np.full(n_models, _USUAL_LOG_WEIGHT), np.zeros((1 + n_rows) * n_classes)])
+    n_slopes = 0 if covariates is None else covariates.shape[1]
+    usual = _USUAL_LOG_WEIGHT if prior is None else prior.usual
+    start = np.concatenate([np.full(n_models, usual), np.zeros((1 + n_rows + n_slopes) * n_classes)])
     # L-BFGS-B finds the same, but its threads of BLAS take ten times as long on a machine that is busy.
-    found = minimize(
-        penalised_loss, start, args=(logs, truth, group), jac=True, method="BFGS", options={"gtol": 1e-8}
-    ).x
-    shift, *by_group = found[n_models:].reshape(-1, 1, n_classes)
+    given = (logs, truth, group, prior, covariates)
+    found = minimize(penalised_loss, start, args=given, jac=True, method="BFGS", options={"gtol": 1e-8}).x
+    shift, *by_group = found[n_models : start.size - n_slopes * n_classes].reshape(-1, 1, n_classes)
     shifts = shift + np.concatenate(by_group) if by_group else shift
     weights: NDArray[np.float64] = np.exp(found[:n_models])
-    return Calibrator(weights.round(_DIGITS), shifts.round(_DIGITS))
+    slopes = found[start.size - n_slopes * n_classes :].reshape(n_slopes, n_classes)
+    return Calibrator(weights.round(_DIGITS), shifts.round(_DIGITS), slopes.round(_DIGITS))
 
 
 def penalised_loss(
-    at: NDArray[np.float64], logs: Logs, truth: Codes, group: Codes | None
+    at: NDArray[np.float64],
+    logs: Logs,
+    truth: Codes,
+    group: Codes | None,
+    prior: WeightPrior | None = None,
+    covariates: NDArray[np.float64] | None = None,
 ) -> tuple[float, NDArray[np.float64]]:
     """Return what :func:`fit_calibrator` minimises, and its gradient.
 
     Parameters
     ----------
     at : ndarray
-        The logarithms of the weights, the shift of each class and, with ``group``, what is added to it in each group.
+        The logarithms of the weights, the shift of each class, with ``group`` what is added to it in each group, and
+        the slopes of covariates.
     """
     n_models, n_known, n_classes = logs.shape
+    n_slopes = 0 if covariates is None else covariates.shape[1]
     weights, shift = np.exp(at[:n_models]), at[n_models : n_models + n_classes]
-    by_group, every = at[n_models + n_classes :].reshape(-1, n_classes), np.arange(n_known)
+    more, every = at[n_models + n_classes :].reshape(-1, n_classes), np.arange(n_known)
+    by_group, by_covariate = more[: len(more) - n_slopes], more[len(more) - n_slopes :]
     scores = np.einsum("m,mnk->nk", weights, logs) + shift
     if group is not None:
         scores += by_group[group]
+    if covariates is not None:
+        scores += covariates @ by_covariate
     log_p = log_probabilities(scores, True)
     residual = np.exp(log_p)
     residual[every, truth] -= 1.0
-    slopes = [weights * np.einsum("mnk,nk->m", logs, residual), residual.sum(axis=0)]
+    gradient = [weights * np.einsum("mnk,nk->m", logs, residual), residual.sum(axis=0)]
     if group is not None:
         of_groups = np.zeros_like(by_group)
         np.add.at(of_groups, group, residual)
-        slopes.append(of_groups.ravel())
-    sizes = [n_models, n_classes, by_group.size]
-    penalty = np.repeat([_WEIGHT_PENALTY, _SHIFT_PENALTY, _GROUP_PENALTY], sizes)
-    away = at - np.repeat([_USUAL_LOG_WEIGHT, 0.0, 0.0], sizes)
-    value = -log_p[every, truth].sum() + (penalty * away**2).sum()
-    return float(value), np.concatenate(slopes) + 2 * penalty * away
+        gradient.append(of_groups.ravel())
+    if covariates is not None:
+        gradient.append((covariates.T @ residual).ravel())
+    sizes = [n_models, n_classes, by_group.size, by_covariate.size]
+    usual, weight_penalty = (_USUAL_LOG_WEIGHT, _WEIGHT_PENALTY) if prior is None else (prior.usual, 0.0)
+    penalty = np.repeat([weight_penalty, _SHIFT_PENALTY, _GROUP_PENALTY, _SHIFT_PENALTY], sizes)
+    away = at - np.repeat([usual, 0.0, 0.0, 0.0], sizes)
+    value, of_penalty = (penalty * away**2).sum(), 2 * penalty * away
+    if prior is not None:
+        drawn = prior.precision @ away[:n_models]
+        value, of_penalty[:n_models] = value + away[:n_models] @ drawn / 2, drawn
+    return float(-log_p[every, truth].sum() + value), np.concatenate(gradient) + of_penalty
 
 
 def natural_order(logs: Logs, truth: Codes, group: Codes | None = None) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_count, few
+from faircrowd._display import Drawn, Tabular
 from faircrowd.errors import InputError
 from faircrowd.exact.sums import on_grid
 from faircrowd.votes.alignment import in_order_of
@@ -22,9 +23,11 @@ N_BINS = 10
 """The largest number of bins, unless told otherwise."""
 
 
-@dataclass(frozen=True, eq=False)
-class Reliability:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reliability(Drawn, Tabular):
     """Confidence and share of right labels by bins of confidence, in rising order. Arrays of shape (n_bins,).
+
+    ``to_frame()`` has one row per bin; ``plot()`` shows the share of right labels against their confidence.
 
     Attributes
     ----------

@@ -18,7 +18,11 @@ from faircrowd.engines import Block
 from faircrowd.exact.sums import add_log_likelihood
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["code_at", "expected_counts", "joint_scores", "score_task", "share_counts"]
+_TASKS_AT_A_TIME = 128
+"""Votes of so few tasks stay in the cache: each of the three steps of a round then runs over all of them in turn, which
+a processor does faster than all steps for one task after another."""
+
+__all__ = ["code_at", "expected_counts", "joint_scores", "score_tasks", "share_counts"]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -30,15 +34,14 @@ def joint_scores(
     Where the true label is known, all other classes have probability zero.
     """
     K = class_count(token)
-    _, offsets, worker, label, group, gold = block
-    n_groups = log_priors.shape[0]
-    scores = np.empty((offsets.size - 1, K))
-    score = np.empty(K)
-    for t in range(offsets.size - 1):
-        g, known = code_at(group, t, 0), code_at(gold, t, -1)
-        score_task(offsets[t], offsets[t + 1], worker, label, g, n_groups, token, log_errors, log_priors, score)
+    n_tasks = block.offsets.size - 1
+    gold = block.gold
+    scores = np.empty((n_tasks, K))
+    score_tasks(block, 0, n_tasks, token, log_errors, log_priors, scores)
+    for t in range(gold.size):
         for k in range(K):
-            scores[t, k] = score[k] if known < 0 or k == known else -np.inf
+            if gold[t] >= 0 and k != gold[t]:
+                scores[t, k] = -np.inf
     return scores
 
 
@@ -56,33 +59,16 @@ def expected_counts(
     The third array is the log-likelihood of the votes (and of the true labels, where they are known), as limbs.
     """
     K = class_count(token)
-    _, offsets, worker, label, group, gold = block
-    n_groups = log_priors.shape[0]
+    n_tasks = block.offsets.size - 1
     counts = np.zeros(log_errors.shape, np.int64)
     priors = np.zeros(log_priors.shape, np.int64)
     limbs = np.zeros(2, np.int64)
-    posterior = np.empty(K)
-    mass = np.empty(K, np.int64)
-    for t in range(offsets.size - 1):
-        start, stop, g, known = offsets[t], offsets[t + 1], code_at(group, t, 0), code_at(gold, t, -1)
-        score_task(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, posterior)
-        if known >= 0:
-            evidence = posterior[known]
-            for k in range(K):
-                posterior[k] = 1.0 if k == known else 0.0
-        else:
-            top = posterior[0]
-            for k in range(1, K):
-                top = max(top, posterior[k])
-            total = 0.0
-            for k in range(K):
-                posterior[k] = math.exp(posterior[k] - top)
-                total += posterior[k]
-            for k in range(K):
-                posterior[k] /= total
-            evidence = top + math.log(total)
-        add_log_likelihood(limbs, evidence)
-        _count(start, stop, worker, label, g, token, posterior, cell_unit, prior_unit, mass, counts, priors)
+    posterior = np.empty((_TASKS_AT_A_TIME, K))
+    for first in range(0, n_tasks, _TASKS_AT_A_TIME):
+        last = min(first + _TASKS_AT_A_TIME, n_tasks)
+        score_tasks(block, first, last, token, log_errors, log_priors, posterior)
+        _to_posteriors(block.gold, first, last, token, posterior, limbs)
+        _count(block, first, last, token, posterior, cell_unit, prior_unit, counts, priors)
     return counts, priors, limbs
 
 
@@ -101,23 +87,24 @@ def share_counts(
     With ``only_gold``, tasks whose true label is not known are left out.
     """
     K = class_count(token)
-    _, offsets, worker, label, group, gold = block
+    _, offsets, _, label, _, gold = block
     counts = np.zeros((n_cells * K, K), np.int64)
     priors = np.zeros((n_groups, K), np.int64)
-    posterior = np.empty(K)
-    mass = np.empty(K, np.int64)
-    for t in range(offsets.size - 1):
-        start, stop, g, known = offsets[t], offsets[t + 1], code_at(group, t, 0), code_at(gold, t, -1)
-        if known < 0 and only_gold:
-            continue
-        for k in range(K):
-            posterior[k] = 1.0 if k == known else 0.0
-        if known < 0:
-            for i in range(start, stop):
-                posterior[label[i]] += 1.0
+    n_tasks = offsets.size - 1
+    posterior = np.empty((_TASKS_AT_A_TIME, K))
+    for first in range(0, n_tasks, _TASKS_AT_A_TIME):
+        last = min(first + _TASKS_AT_A_TIME, n_tasks)
+        for place in range(last - first):
+            t = first + place
+            start, stop, known = offsets[t], offsets[t + 1], code_at(gold, t, -1)
             for k in range(K):
-                posterior[k] /= stop - start
-        _count(start, stop, worker, label, g, token, posterior, cell_unit, prior_unit, mass, counts, priors)
+                posterior[place, k] = 1.0 if k == known else 0.0
+            if known < 0 and not only_gold:
+                for i in range(np.uint64(start), np.uint64(stop)):
+                    posterior[place, label[i]] += 1.0
+                for k in range(K):
+                    posterior[place, k] /= stop - start
+        _count(block, first, last, token, posterior, cell_unit, prior_unit, counts, priors)
     return counts, priors
 
 
@@ -128,49 +115,105 @@ def code_at(values: Codes, t: int, otherwise: int) -> np.int32:
 
 
 @numba.njit(cache=True, nogil=True)
-def score_task(
-    start: int,
-    stop: int,
-    worker: Codes,
-    label: Codes,
-    g: np.int32,
-    n_groups: int,
+def score_tasks(
+    block: Block,
+    first: int,
+    last: int,
     token: ClassesToken,
     log_errors: NDArray[np.float64],
     log_priors: NDArray[np.float64],
-    score: NDArray[np.float64],
+    scores: NDArray[np.float64],
 ) -> None:
-    """Write the log joint probability of a task's votes and each class into ``score``."""
+    """Write the log joint probability of the votes of tasks and of each class into the first rows of ``scores``."""
     K = class_count(token)
-    for k in range(K):
-        score[k] = log_priors[g, k]
-    for i in range(start, stop):
-        row = (np.int64(worker[i]) * n_groups + g) * K + label[i]
+    _, offsets, worker, label, group, _ = block
+    n_groups = log_priors.shape[0]
+    for place in range(last - first):
+        t = first + place
+        g = code_at(group, t, 0)
         for k in range(K):
-            score[k] += log_errors[row, k]
+            scores[place, k] = log_priors[g, k]
+        for i in range(np.uint64(offsets[t]), np.uint64(offsets[t + 1])):
+            row = _row(worker[i], label[i], g, n_groups, K)
+            for k in range(K):
+                scores[place, k] += log_errors[row, k]
+
+
+@numba.njit(cache=True, nogil=True)
+def _to_posteriors(
+    gold: Codes,
+    first: int,
+    last: int,
+    token: ClassesToken,
+    scores: NDArray[np.float64],
+    limbs: NDArray[np.int64],
+) -> None:
+    """Turn the scores of some tasks into posteriors, in place, and add the log-likelihood of their votes to limbs."""
+    K = class_count(token)
+    for t in range(last - first):
+        known = code_at(gold, first + t, -1)
+        if known >= 0:
+            evidence = scores[t, known]
+            for k in range(K):
+                scores[t, k] = 1.0 if k == known else 0.0
+        elif K == 2:  # the general case without a branch that no processor can foresee
+            one, two = scores[t, 0], scores[t, 1]
+            top = max(one, two)
+            small = math.exp(min(one, two) - top)
+            total = 1.0 + small
+            better, worse = 1.0 / total, small / total
+            scores[t, 0] = better if one >= two else worse
+            scores[t, 1] = worse if one >= two else better
+            evidence = top + math.log(total)
+        else:
+            best, top = 0, scores[t, 0]
+            for k in range(1, K):
+                best = k if scores[t, k] > top else best
+                top = max(top, scores[t, k])
+            for other in range(K - 1):
+                k = other + (other >= best)
+                scores[t, k] = math.exp(scores[t, k] - top)
+            scores[t, best] = 1.0
+            total = 0.0
+            for k in range(K):
+                total += scores[t, k]
+            for k in range(K):
+                scores[t, k] /= total
+            evidence = top + math.log(total)
+        add_log_likelihood(limbs, evidence)
 
 
 @numba.njit(cache=True, nogil=True)
 def _count(
-    start: int,
-    stop: int,
-    worker: Codes,
-    label: Codes,
-    g: np.int32,
+    block: Block,
+    first: int,
+    last: int,
     token: ClassesToken,
     posterior: NDArray[np.float64],
     cell_unit: float,
     prior_unit: float,
-    mass: NDArray[np.int64],
     counts: NDArray[np.int64],
     priors: NDArray[np.int64],
 ) -> None:
+    """Add the votes of some tasks, whose posteriors are the first rows of ``posterior``."""
     K = class_count(token)
+    _, offsets, worker, label, group, _ = block
     n_groups = priors.shape[0]
-    for k in range(K):
-        mass[k] = np.int64(posterior[k] * cell_unit + 0.5)
-        priors[g, k] += np.int64(posterior[k] * prior_unit + 0.5)
-    for i in range(start, stop):
-        row = (np.int64(worker[i]) * n_groups + g) * K + label[i]
+    mass = np.empty(K, np.int64)
+    for place in range(last - first):
+        t = first + place
+        g = code_at(group, t, 0)
         for k in range(K):
-            counts[row, k] += mass[k]
+            mass[k] = np.int64(posterior[place, k] * cell_unit + 0.5)
+            priors[g, k] += np.int64(posterior[place, k] * prior_unit + 0.5)
+        for i in range(np.uint64(offsets[t]), np.uint64(offsets[t + 1])):
+            row = _row(worker[i], label[i], g, n_groups, K)
+            for k in range(K):
+                counts[row, k] += mass[k]
+
+
+@numba.njit(cache=True, nogil=True)
+def _row(worker: np.int32, label: np.int32, g: np.int32, n_groups: int, K: int) -> np.uint64:
+    """Return the row of a vote in the tables: unsigned, as no row is counted from the end."""
+    cell = np.uint64(np.uint32(worker)) * np.uint64(n_groups) + np.uint64(np.uint32(g))
+    return cell * np.uint64(K) + np.uint64(np.uint32(label))

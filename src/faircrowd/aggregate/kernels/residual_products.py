@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.aggregate.kernels.class_count import ClassesToken, class_count
-from faircrowd.aggregate.kernels.confusion_counts import code_at, score_task
+from faircrowd.aggregate.kernels.confusion_counts import code_at, score_tasks
 from faircrowd.engines import Block
 from faircrowd.exact.sums import TERMS_PER_CARRY, carry, to_units
 
@@ -57,14 +57,15 @@ def residual_products(
     n_groups = log_priors.shape[0]
     sums = np.zeros(N_SUMS, np.int64)
     limbs = np.zeros((N_SUMS, 2), np.int64)
-    posterior = np.empty(K)
+    scores = np.empty((1, K))
+    posterior = scores[0]
     residual = np.empty(K)
     for t in range(offsets.size - 1):
         start, stop, g = offsets[t], offsets[t + 1], code_at(group, t, 0)
-        score_task(start, stop, worker, label, g, n_groups, token, log_errors, log_priors, posterior)
+        score_tasks(block, t, t + 1, token, log_errors, log_priors, scores)
         sums[3] += to_units(_to_probabilities(posterior), units[3])
         if stop - start > 1:
-            score_task(start, stop, worker, label, g, n_groups, token, likely_log_errors, likely_log_priors, posterior)
+            score_tasks(block, t, t + 1, token, likely_log_errors, likely_log_priors, scores)
             _to_probabilities(posterior)
             product = largest = 0.0
             for k in range(K):

@@ -6,11 +6,11 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from faircrowd._extras import need
 from faircrowd.errors import FaircrowdError, OptionError
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ _LONGEST_CAUSE = 300
 
 def check_spark(master: str | None) -> None:
     """Raise with advice where Spark or Java is not installed."""
-    if find_spec("pyspark") is None:
-        raise OptionError("Spark is not installed; pip install 'faircrowd[spark]', and Java 17.")
+    need("pyspark", "spark", "Spark", ", and Java 17")
     is_server = master is not None and master.startswith("sc://")
     if not (is_server or shutil.which("java") or os.environ.get("JAVA_HOME")):
         raise OptionError("Java was not found; Spark needs Java 17 or later on the PATH, or JAVA_HOME.")

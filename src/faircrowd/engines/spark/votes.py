@@ -18,6 +18,7 @@ from faircrowd.votes.account import VotesReport
 from faircrowd.votes.frames import find_column
 from faircrowd.votes.group_policy import ON_MISSING_GROUP
 from faircrowd.votes.groups import with_missing
+from faircrowd.votes.judges.judge_columns import refuse_judge_columns
 from faircrowd.votes.line_breaks import line_breaks
 from faircrowd.votes.lookalikes import notes_on
 from faircrowd.votes.style import Style
@@ -183,6 +184,7 @@ def spark_votes(
     partitions: int | None = None,
     path: str | None = None,
     on_missing_group: str = "error",
+    **judging: Any,
 ) -> SparkVotes:
     """Pack the votes of a Spark frame into blocks, each with all votes of its tasks. No later step shuffles the votes.
 
@@ -214,6 +216,9 @@ def spark_votes(
         memory, and on disk where that is full.
     on_missing_group : {"error", "drop", "own"}
         What to do with tasks without a group, as in :func:`faircrowd.read_votes`.
+    **judging
+        As in :func:`faircrowd.engines.read_votes_on_disk`: columns of judges are refused, unless they are not to be
+        used (``family=False``).
     """
     check_choice("on_missing_group", on_missing_group, ON_MISSING_GROUP)
     check_choice("on_missing", on_missing, ("drop", "error"))
@@ -226,6 +231,8 @@ def spark_votes(
     given = {"task": task, "worker": worker, "label": label}
     roles = {role: find_column(role, frame.columns, name) for role, name in given.items()}
     parts = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features)
+    taken = [*roles.values(), *parts, *([true_labels] if true_labels else [])]
+    refuse_judge_columns(frame.columns, "The Spark frame", "in Spark", taken=taken, **judging)
     names = {f"part_{i}": name for i, name in enumerate(parts)} | ({"truth": true_labels} if true_labels else {})
     for name in names.values():
         found = frame.columns if tasks is None else tasks.columns

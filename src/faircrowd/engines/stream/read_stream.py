@@ -2,6 +2,7 @@
 
 import os
 import weakref
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,17 @@ from faircrowd.engines.engine_choice import memory_to_regroup
 from faircrowd.engines.free_memory import free_memory
 from faircrowd.engines.stream.regroup import ROLES, Sorter, opened_sorter, refuse_repeated, write_votes
 from faircrowd.engines.stream.staging import stage
-from faircrowd.errors import DataWarning, FaircrowdError, FileError, InputError
+from faircrowd.errors import DataWarning, FaircrowdError, FileError
 from faircrowd.storage.scratch import Scratch, clear_left
-from faircrowd.votes.account import VotesReport
+from faircrowd.votes.account import VotesReport, refuse_missing
+from faircrowd.votes.exports import no_answer_notes, open_votes
+from faircrowd.votes.facts import are_in_tasks
 from faircrowd.votes.frames import find_column
 from faircrowd.votes.groups import attach_groups
+from faircrowd.votes.judges.judge_columns import refuse_judge_columns
 from faircrowd.votes.line_breaks import line_breaks
-from faircrowd.votes.read import check_label_lengths, find_roles
-from faircrowd.votes.readers import open_source, read_header
+from faircrowd.votes.read import answer_options, check_label_lengths, find_roles
+from faircrowd.votes.readers import Source
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
@@ -33,7 +37,7 @@ _RECODED_AT_ONCE = 1 << 20
 
 
 def read_votes_on_disk(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Source,
     *,
     task: str | None = None,
     worker: str | None = None,
@@ -49,6 +53,10 @@ def read_votes_on_disk(
     on_missing_group: str = "error",
     min_group: int = 1,
     small_groups: str = "leave-out",
+    multi: str = "error",
+    bins: str | Sequence[float] | None = None,
+    keep_golden: bool = False,
+    **judging: Any,
 ) -> VoteTable:
     """Read a file of votes of any size; the result equals that of ``read_votes``, bit for bit.
 
@@ -58,7 +66,8 @@ def read_votes_on_disk(
 
     Parameters
     ----------
-    source, task, worker, label, on_duplicate, on_missing, delimiter, format, on_missing_group, min_group, small_groups
+    source, task, worker, label, on_duplicate, on_missing, delimiter, format, on_missing_group, min_group, \
+    small_groups, multi, bins, keep_golden
         As in :func:`faircrowd.read_votes`; the source is a file.
     sensitive_features : str or list of str, optional
         Names of columns of the votes or of ``tasks``.
@@ -68,15 +77,24 @@ def read_votes_on_disk(
         Bytes that regrouping may take; by default less than half of the free memory, at most 1.5 GB.
     folder : path, optional
         Where a folder for the files is made; by default where the system has temporary files.
+    **judging
+        ``probability``, ``run``, ``family``, ``abstained`` and ``abstain_label`` of :func:`faircrowd.read_votes`. Such
+        columns are read in memory only: a table that has one is refused, unless it is not to be used (False).
     """
     check_choice("on_duplicate", on_duplicate, ("last", "first", "all", "error"))
     check_choice("on_missing", on_missing, ("drop", "error"))
-    opened = open_source(source, format=format, delimiter=delimiter)
-    names = opened.header()
-    roles = find_roles(names, {"task": task, "worker": worker, "label": label}, str(source), tasks)
+    answers = answer_options(label, multi, bins, keep_golden)
+    explicit = {"task": task, "worker": worker, "label": label}
+    opened = open_votes(source, format=format, delimiter=delimiter, answers=answers, named=tuple(explicit.values()))
+    where, names = str(opened.path), opened.header()
+    roles = find_roles(opened, explicit, where, tasks)
     wanted = [sensitive_features] if isinstance(sensitive_features, str) else list(sensitive_features or ())
-    in_votes = tasks is None or set(wanted) <= set(names) - set(read_header(tasks, delimiter=delimiter))
-    own = [find_column("group", names, name, where=str(source)) for name in wanted] if in_votes else []
+    in_votes = not are_in_tasks(wanted, (opened, roles["task"]), tasks, delimiter)
+    for name in wanted if in_votes else ():
+        opened.check_name(name)
+    own = [find_column("group", names, name, where=where) for name in wanted] if in_votes else []
+    taken = [*roles.values(), *wanted, *opened.fact_names()]
+    refuse_judge_columns(names, where, "from disk", taken=taken, **judging)
     limit = memory_limit or memory_to_regroup(free_memory() // 2)
     try:
         clear_left(folder)
@@ -89,14 +107,15 @@ def read_votes_on_disk(
         with opened_sorter(staged, roles, place, limit) as sorter:
             table = _regrouped(sorter, place, on_missing=on_missing, on_duplicate=on_duplicate)
             groups = sorter.distinct([roles["task"], *own]) if own else opened
-        table = replace(table, report=table.report.with_left_out(opened.left_out()))
+        notes = [*opened.notes(), *no_answer_notes(opened, table.classes)]
+        table = replace(table, report=table.report.with_reading(opened.left_out(), notes))
         for file in place.glob("*.parquet"):
             file.unlink()
         pa.default_memory_pool().release_unused()
         if wanted:
             table = attach_groups(
                 table,
-                wanted,
+                own or wanted,
                 votes=(groups, roles["task"]),
                 tasks=None if own else tasks,
                 delimiter=delimiter,
@@ -124,10 +143,7 @@ def _regrouped(sorter: Sorter, place: Path, *, on_missing: str, on_duplicate: st
     rows, missing, first_missing = sorter.account()
     if missing and on_missing == "error":
         name, count = next(iter(missing.items()))
-        raise InputError(
-            f"{count:,} of {rows:,} rows have no {name} (the first is row {first_missing[name] + 1}); "
-            "fill them in, or set them aside with on_missing='drop'."
-        )
+        refuse_missing(name, count, rows, first_missing[name])
     vocabularies = {role: sorter.encoded(role) for role in ROLES}
     check_label_lengths(vocabularies["label"], str(sorter.staged.source.path))
     # The first of equal pairs is kept: to keep the last, the order of rows among them is reversed.

@@ -10,8 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import few
-from faircrowd.engines.local import available_threads
+from faircrowd._extras import need
 from faircrowd.engines.stream.staging import Staged
+from faircrowd.engines.thread_count import available_threads
 from faircrowd.errors import FileError, InputError, OptionError
 from faircrowd.votes.encode import encode
 from faircrowd.votes.vocabulary import Codes, Vocabulary
@@ -118,10 +119,9 @@ class Sorter:
 @contextmanager
 def opened_sorter(staged: Staged, roles: dict[str, str], folder: Path, memory_limit: int) -> Iterator[Sorter]:
     """Open a database with a limit of memory that spills to a folder."""
-    try:
-        import duckdb
-    except ImportError:
-        raise OptionError("Streaming needs DuckDB; install it with pip install 'faircrowd[stream]'.") from None
+    need("duckdb", "stream", "Streaming")
+    import duckdb
+
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{memory_limit}B",
         "temp_directory": str(folder / "spill"),
