@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from faircrowd import CalibratedCrowd, DawidSkene, FairCrowd, MajorityVote, make_fair, read_votes, simulate_crowd
+from faircrowd.constraints import ChangeBudget, DemographicParity
 from faircrowd.errors import DataWarning, InputError, NotFittedError, OptionError
 from faircrowd.fair.estimator import _other_arguments
 from faircrowd.fair.make import solve_problem
@@ -43,7 +44,9 @@ def test_parameters_by_name() -> None:
     assert fair.get_params() == fair.get_params(deep=False) == DEFAULTS
     assert fair.set_params(epsilon=0.2, strict=True) is fair
     assert fair.get_params() == {**DEFAULTS, "epsilon": 0.2, "strict": True}
-    with pytest.raises(OptionError, match=r"^FairCrowd has no parameter 'color'\.$"):
+    with pytest.raises(
+        OptionError, match=r"^Invalid parameter 'color' for estimator FairCrowd\. Valid parameters are: "
+    ):
         fair.set_params(color="red")
 
 
@@ -125,7 +128,9 @@ def test_known_truth_and_other_arguments_reach_the_estimator() -> None:
     pd.testing.assert_frame_equal(found.probas_, SHARES, check_names=False)
     with pytest.raises(InputError, match=r"no predict of its own; give its posterior to rule_\.predict instead\.$"):
         found.predict_proba(CROWD.votes, sensitive_features=GROUPS)
-    with pytest.raises(OptionError, match=r"^dict has no fit_predict_proba; FairCrowd needs a posterior\.$"):
+    with pytest.raises(
+        OptionError, match=r"^estimator=\{\} has no fit_predict_proba; give an aggregator, such as DawidSkene"
+    ):
         FairCrowd({}).fit(CROWD.votes, sensitive_features=GROUPS)
 
 
@@ -314,3 +319,45 @@ def test_a_fit_that_fails_forgets_its_inputs() -> None:
         fair.fit(CROWD.votes)
     with pytest.raises(NotFittedError):
         _ = fair.inputs_
+
+
+@pytest.mark.filterwarnings("ignore::faircrowd.errors.DataWarning")
+def test_arguments_of_reading_go_by_their_names() -> None:
+    """Messages advise them: they are short for read_options."""
+    crowd = simulate_crowd(200, 20, random_state=0)
+    groups = crowd.sensitive_features.iloc[:150]
+    votes = crowd.votes.rename(columns={"worker": "w"})
+    fair = FairCrowd(MajorityVote(), epsilon=0.05)
+    short = fair.fit(votes, sensitive_features=groups, on_missing_group="drop", worker="w").labels_
+    given = {"on_missing_group": "drop", "worker": "w"}
+    assert short.equals(fair.fit(votes, sensitive_features=groups, read_options=given).labels_)
+
+
+def test_groups_that_the_votes_lack_may_be_in_a_table_of_tasks() -> None:
+    crowd = simulate_crowd(20, 5, random_state=0)
+    with pytest.raises(InputError, match=r"No column 'gender' .* If a table of tasks has it, give tasks="):
+        FairCrowd(MajorityVote()).fit(crowd.votes, sensitive_features="gender")
+
+
+@pytest.mark.parametrize("asked", [{"epsilon": 0.05}, {"constraints": [DemographicParity(0.05), ChangeBudget(0.5)]}])
+def test_groups_with_one_row_per_vote_are_refused(asked: dict[str, Any]) -> None:
+    """By id, the groups of the first votes would be taken for those of the tasks."""
+    crowd = simulate_crowd(200, 20, random_state=0)
+    per_vote = crowd.votes["task"].map(crowd.sensitive_features)
+    for votes in (crowd.votes, crowd.votes.sample(frac=1, random_state=1)):
+        given = votes["task"].map(crowd.sensitive_features)
+        with pytest.raises(InputError, match=r"one row per vote \(1,000\), but it goes by task \(200 tasks\)"):
+            FairCrowd(MajorityVote(), **asked).fit(votes, sensitive_features=given)
+    in_votes = crowd.votes.assign(side=per_vote)
+    fair = FairCrowd(MajorityVote(), **asked).fit(in_votes, sensitive_features="side")
+    assert fair.labels_.equals(
+        FairCrowd(MajorityVote(), **asked).fit(crowd.votes, sensitive_features=crowd.sensitive_features).labels_
+    )
+
+
+@pytest.mark.parametrize("asked", [{"epsilon": 0.05}, {"constraints": [DemographicParity(0.05), ChangeBudget(0.5)]}])
+def test_votes_without_an_estimator_are_not_taken_for_a_posterior(asked: dict[str, Any]) -> None:
+    crowd = simulate_crowd(20, 5, random_state=0)
+    for votes in (crowd.votes, crowd.votes.rename(columns={"worker": "WorkerId"}), "votes.csv"):
+        with pytest.raises(InputError, match="give it an estimator, such as FairCrowd"):
+            FairCrowd(**asked).fit(votes, sensitive_features=crowd.sensitive_features)

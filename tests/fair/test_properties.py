@@ -13,6 +13,7 @@ from faircrowd import make_fair
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.program.solve import solve_program
 from faircrowd.fair.rate_constraint import RateParity
+from faircrowd.fair.rule_forms.rule_words import threshold_text
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.fair.thresholds.solve import solve_thresholds
 from faircrowd.fair.whole_tasks.allowance import TO_THE_LETTER
@@ -449,7 +450,10 @@ def test_the_papers_threshold_and_dual(case: Case) -> None:
         share = case.mass[members].sum() / case.mass.sum()
         threshold = (share + sign * beta) / (2 * share)
         assert fair.rule.thresholds[a] == pytest.approx(threshold, abs=1e-12)
-        assert f"group {a} needs a posterior above {fair.rule.thresholds[a]:.4f}" in fair.certificate.thresholds
+        assert (
+            f"group {a} needs a posterior above {threshold_text(fair.rule.thresholds[a])}"
+            in fair.certificate.thresholds
+        )
         p, x = case.posterior[members, 1], fair.probabilities[members, 1]
         assert (x[p > threshold + 1e-13] == 1).all()
         assert (x[p < threshold - 1e-13] == 0).all()

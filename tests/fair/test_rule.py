@@ -236,6 +236,9 @@ WRONG: dict[str, dict[str, Any]] = {
     "weights of 0.9": tie(weights=[0.5, 0.4]),
     "weights that hardly sum to 1": tie(weights=[0.5, 0.5 + 2e-6]),
     "a weight that is no number": tie(weights=[True, 0.0]),
+    "a group left out before the first": {"left_out": [-1]},
+    "a group left out after the last": {"left_out": [3]},
+    "two classes in turn": {"schema": 3, "ties": [], "in_turn": {"rivals": PRICES, "splits": [[0.0, 0.5]] * 3}},
 }  # fmt: skip
 
 
@@ -314,15 +317,18 @@ def test_words_of_two_classes_are_thresholds() -> None:
 def test_words_of_three_classes_are_what_is_added(nothing: float) -> None:
     rule = made([[0.25, nothing, -0.5]], classes=("a", "b", "c"))
     assert str(rule).splitlines() == [
-        "fair rule, gap at most 0.1 between groups '0'; the label with the highest posterior wins, after favours",
-        "  group 0: favours c by 0.5000, disfavours a by 0.2500",
+        "fair rule, gap at most 0.1 between groups '0'; the label with the highest posterior wins, after "
+        "these changes:",
+        "  group 0: label c raised by 0.5000, label a lowered by 0.2500",
     ]
     same = made([[0.25 + 7, nothing + 7, -0.5 + 7]], classes=("a", "b", "c"))
     assert str(same) == str(rule)
-    assert str(made([[0.1, 0.1 + nothing, 0.1]], classes=("a", "b", "c"))).endswith("  group 0: favours no label")
+    assert str(made([[0.1, 0.1 + nothing, 0.1]], classes=("a", "b", "c"))).endswith(
+        "  group 0: no label raised or lowered"
+    )
 
 
-def test_the_favours_in_words_are_the_rule() -> None:
+def test_the_changes_in_words_are_the_rule() -> None:
     """Labels computed from the words, with 4 digits, are those of the rule but for near ties."""
     rng = np.random.default_rng(0)
     classes = ("a", "b", "c", "d")
@@ -330,8 +336,8 @@ def test_the_favours_in_words_are_the_rule() -> None:
     rule = made(prices, classes=classes, groups=("x", "y", "z"))
     added = np.zeros((3, 4))
     for a, line in enumerate(str(rule).splitlines()[1:]):
-        for sign, name, amount in re.findall(r"(favours|disfavours) (\w) by ([0-9.]+)", line):
-            added[a, classes.index(name)] = float(amount) * (1 if sign == "favours" else -1)
+        for name, sign, amount in re.findall(r"label (\w) (raised|lowered) by ([0-9.]+)", line):
+            added[a, classes.index(name)] = float(amount) * (1 if sign == "raised" else -1)
         assert (added[a] == 0).sum() == max(np.isclose(rule.prices[a], price).sum() for price in rule.prices[a])
     posterior, group = rng.dirichlet(np.ones(4), 500), rng.integers(0, 3, 500)
     scores = posterior + added[group]

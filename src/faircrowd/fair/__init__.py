@@ -22,8 +22,8 @@ whole_tasks/
     How far labels of whole tasks may exceed epsilon, and how randomized ones are drawn.
 rule, rule_forms/
     The rule for new tasks, which may try labels in turn; as JSON, in words and as SQL.
-certificate, frontier, what_if
-    What was reached and the numbers to check it; every epsilon at once; what other epsilons would give.
+certificate, frontier, what_if, round_limits
+    What was reached and the numbers to check it; every epsilon at once; what other epsilons give, and which to try.
 promise/
     What holds for all tasks like these, not only for these.
 outcome/
@@ -68,6 +68,8 @@ from faircrowd.fair.make import FairResult, make_fair
 from faircrowd.fair.rule import FairRule
 
 if TYPE_CHECKING:
+    from faircrowd.fair.classifier.fair_classifier import FairClassifier
+    from faircrowd.fair.classifier.held_out_estimates import HeldOutEstimates
     from faircrowd.fair.general.constrained_rule import ConstrainedRule
     from faircrowd.fair.known_labels import GoldEstimates
     from faircrowd.fair.promise.margin import Margin, margin_for
@@ -78,11 +80,13 @@ __all__ = [
     "Certificate",
     "ConstrainedRule",
     "DemographicParity",
+    "FairClassifier",
     "FairCrowd",
     "FairResult",
     "FairRule",
     "Frontier",
     "GoldEstimates",
+    "HeldOutEstimates",
     "Margin",
     "Promise",
     "apply_rule",
@@ -92,7 +96,9 @@ __all__ = [
 
 _IMPORTED_ON_FIRST_USE = {
     "ConstrainedRule": "general.constrained_rule",
+    "FairClassifier": "classifier.fair_classifier",
     "GoldEstimates": "known_labels",
+    "HeldOutEstimates": "classifier.held_out_estimates",
     "Margin": "promise.margin",
     "Promise": "promise.statement",
     "margin_for": "promise.margin",
@@ -103,4 +109,10 @@ _IMPORTED_ON_FIRST_USE = {
 def __getattr__(name: str) -> Any:
     if name not in _IMPORTED_ON_FIRST_USE:
         raise AttributeError(f"module 'faircrowd.fair' has no attribute {name!r}")
-    return getattr(import_module(f"faircrowd.fair.{_IMPORTED_ON_FIRST_USE[name]}"), name)
+    try:
+        return getattr(import_module(f"faircrowd.fair.{_IMPORTED_ON_FIRST_USE[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("sklearn"):
+            needed = f"{name} needs scikit-learn 1.6 or later; pip install 'faircrowd[sklearn]'."
+            raise ImportError(needed, name=error.name) from error
+        raise

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import few
+from faircrowd._display import Tabular
 from faircrowd.errors import InputError
 from faircrowd.fair.gap import gap_of
 from faircrowd.fair.objective import Gain, f1_bound
@@ -20,6 +21,7 @@ from faircrowd.fair.tasks.read_posterior import label_codes, read_posterior
 from faircrowd.fair.tasks.tally import Tally
 from faircrowd.fair.tolerances import EQUAL_VALUES
 from faircrowd.votes import Vocabulary
+from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import value_name
 
 if TYPE_CHECKING:
@@ -34,13 +36,15 @@ EARLIER_NAMES = {
 """Names that fields have in files of earlier versions."""
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Tabular):
     """What fair labels promise and reach; ``verify`` recomputes it.
 
     All of it is about the posterior that the labels were made from. Where that is wrong, labels that are optimal under
     it are not the most accurate ones: ``believed_accuracy`` is what the posterior says, and the share of labels that
     are right may be far from it.
+
+    ``to_frame()`` has one row per group and label: its rate before and after, and whether the group is compared.
 
     Attributes
     ----------
@@ -99,7 +103,11 @@ class Certificate:
     on_average : dict or None
         For ``decision="randomized"``: ``gap``, ``rates``, ``believed_accuracy`` and ``value`` of the randomized labels
         on average over draws, to which ``optimal`` refers. The numbers above are those of the labels that were drawn.
+    style : Style
+        The kind of frame that the tasks came in, for ``to_frame``; not part of the document.
     """
+
+    _in_short = ("epsilon", "gap_before", "gap", "changed", "tasks", "believed_accuracy", "optimal")
 
     epsilon: float
     gap: float
@@ -134,6 +142,7 @@ class Certificate:
     why: str = ""
     on_average: dict[str, Any] | None = None
     positive: str | None = None
+    style: Style = field(default_factory=Style, repr=False, compare=False)
 
     @property
     def expected_accuracy(self) -> float:
@@ -147,7 +156,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values, ready for JSON."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "style"}
 
     def verify(
         self,

@@ -1,37 +1,42 @@
 """``FairCrowd``: votes to fair labels, with any aggregator."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import signature
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from faircrowd._checks import warn
+from faircrowd._display import Displayed, parameters_in_short
+from faircrowd._keywords import check_names, names_checked, names_of_arguments
 from faircrowd._params import Parameters
 from faircrowd._types import ByTask, PathOrText, TableLike
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.engines import in_spark
-from faircrowd.errors import DataWarning, InfeasibleError, InputError, NotFittedError, OptionError
+from faircrowd.errors import DataWarning, InfeasibleError, NotFittedError, OptionError
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.constraints.constraint_kind import Constraint
-from faircrowd.fair.constraints.listed import listed_constraints, plain_parity
+from faircrowd.fair.constraints.listed import EPSILON, epsilon_or_constraints, main_columns, plain_parity
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate
 from faircrowd.fair.general.constrained_result import (
     ConstrainedResult,
-    LevelPoint,
     refuse_with_constraints,
     solve_constrained,
     warn_of_constrained,
 )
 from faircrowd.fair.general.constrained_rule import ConstrainedRule
 from faircrowd.fair.general.constrained_solve import ConstrainedProblem
+from faircrowd.fair.general.limit_frontier import LimitFrontier
 from faircrowd.fair.general.real_levels import KnownLabels, with_real_levels
 from faircrowd.fair.known_labels import GoldEstimates, estimates_of, fair_labels
 from faircrowd.fair.make import FairResult, solve_problem, warn_of_result
@@ -42,23 +47,26 @@ from faircrowd.fair.tasks.from_votes import (
     fit_problem,
     from_posterior,
     known_labels,
+    missing_group_alone,
+    new_constrained,
     new_problem,
 )
-from faircrowd.fair.tasks.group_columns import GroupColumns, is_read
+from faircrowd.fair.tasks.group_columns import GroupColumns, are_uncertain, is_read
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.votes import VoteTable
+from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.votes import VoteTable, read_votes
 from faircrowd.votes.frames import is_frame, names_of
 from faircrowd.votes.group_policy import MIN_GROUP
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["FairCrowd", "FitInputs"]
+if TYPE_CHECKING:
+    from faircrowd._display import Chart
 
-_EPSILON = 0.05
-"""The gap that is allowed if nothing is said."""
+__all__ = ["FairCrowd", "FitInputs", "check_believed"]
 
 
-@dataclass(frozen=True, eq=False)
-class FitInputs:
+@dataclass(frozen=True, eq=False, repr=False)
+class FitInputs(Displayed):
     """What ``fit`` was given, as far as the files of a run record it.
 
     Attributes
@@ -82,7 +90,16 @@ class FitInputs:
     more: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(eq=False)
+_READING = tuple(
+    name
+    for name in signature(read_votes).parameters
+    if name not in ("source", "sensitive_features", "tasks", "min_group", "small_groups")
+)
+"""The arguments of ``read_votes`` that ``fit`` takes as well."""
+
+
+@names_checked
+@dataclass(eq=False, repr=False)
 class FairCrowd(Parameters):
     """The best labels whose gap between groups is at most epsilon, from any aggregator's posterior.
 
@@ -155,7 +172,7 @@ class FairCrowd(Parameters):
     """
 
     estimator: Any = None
-    epsilon: float = _EPSILON
+    epsilon: float = EPSILON
     objective: Any = "accuracy"
     decision: str = "deterministic"
     random_state: int = 0
@@ -191,7 +208,8 @@ class FairCrowd(Parameters):
             Votes; a posterior if ``estimator`` is None.
         *args, **kwargs
             Passed on to the estimator's ``fit``: ``true_labels``, for those of ours that learn from known labels. They
-            may be the name of a column of ``tasks``.
+            may be the name of a column of ``tasks``. Arguments of :func:`faircrowd.read_votes` may be given by their
+            names, too: ``on_missing_group="drop"`` is short for ``read_options={"on_missing_group": "drop"}``.
         sensitive_features
             The group of each task, as in :func:`faircrowd.read_votes`.
         tasks : frame or path, optional
@@ -202,10 +220,12 @@ class FairCrowd(Parameters):
         """
         self._result = self._constrained = self._certificate = self._inputs = self._estimates = None
         self.estimator_ = copy(self.estimator)
-        given = dict(read_options or {})
+        reading = {name: kwargs.pop(name) for name in _READING if name in kwargs}
+        given = {**(read_options or {}), **reading}
+        self._check_names(kwargs)
         constraints = self._constraints
         epsilon = plain_parity(constraints)
-        if epsilon is None:
+        if epsilon is None or are_uncertain(sensitive_features):
             return self._fit_constrained(constraints, data, args, kwargs, sensitive_features, tasks, given)
         problem = fit_problem(
             self.estimator_,
@@ -226,16 +246,17 @@ class FairCrowd(Parameters):
         self._inputs = _inputs(data, tasks, sensitive_features, gold, given, more)
         return self
 
+    def _check_names(self, given: Mapping[str, object]) -> None:
+        """Raise for arguments that neither ``fit`` nor the estimator's has: the latter would be blamed."""
+        known = () if self.estimator is None else names_of_arguments(getattr(self.estimator, "fit", self.fit))
+        if known is not None:
+            own = ("sensitive_features", "tasks", "read_options", *_READING)
+            check_names(f"{type(self).__name__}.fit", given, [*own, *known])
+
     @property
     def _constraints(self) -> tuple[Constraint, ...]:
         """What the labels must keep."""
-        if self.constraints is not None and self.epsilon != _EPSILON:
-            raise OptionError(
-                f"epsilon={self.epsilon} and constraints are both given; add DemographicParity({self.epsilon}) to the "
-                "constraints instead.",
-                parameter=("epsilon", "constraints"),
-            )
-        return listed_constraints(self.epsilon if self.constraints is None else None, self.constraints)
+        return epsilon_or_constraints(self.epsilon, self.constraints)
 
     def _fit_constrained(
         self,
@@ -249,14 +270,7 @@ class FairCrowd(Parameters):
     ) -> Self:
         """Fit under constraints other than demographic parity between all groups."""
         refuse_with_constraints(self.confidence, self.promise, self.positive, self.small_groups)
-        about_truth = [str(constraint) for constraint in constraints if constraint.is_about_truth]
-        if about_truth and not self.believed and not isinstance(self.estimator_, CalibratedCrowd):
-            raise OptionError(
-                f"{', '.join(about_truth)} speaks of the truth, of which an aggregator has only a belief that may be "
-                "far off: calibrate it on known labels (CalibratedCrowd, calibrate=...), or give believed=True to keep "
-                "it as the aggregator believes.",
-                parameter=("believed", "calibrate"),
-            )
+        check_believed(constraints, self.estimator_, believed=self.believed)
         problem, columns = fit_constrained(
             self.estimator_,
             data,
@@ -305,34 +319,95 @@ class FairCrowd(Parameters):
         """Fit and return the aggregator's posterior, as ``probas_``."""
         return self.fit(data, *args, sensitive_features=sensitive_features, **kwargs).probas_
 
-    def predict(self, data: VotesLike, *, sensitive_features: ByTask | None = None, unknown: str = "error") -> Any:
+    def predict(
+        self,
+        data: VotesLike,
+        *,
+        sensitive_features: ByTask | None = None,
+        unknown: str = "error",
+        tasks: TableLike | None = None,
+        read_options: Mapping[str, str] | None = None,
+    ) -> Any:
         """Label new tasks by the rule, from their votes (from a posterior, if there is no estimator).
 
-        ``unknown="own"`` gives tasks of groups that the rule does not know the aggregator's own label.
+        Parameters
+        ----------
+        data : frame, path or VoteTable
+            Votes; a posterior if ``estimator`` is None.
+        sensitive_features : optional
+            As in ``fit``; not needed if neither the rule nor the aggregator goes by groups.
+        unknown : {"error", "own"}
+            What to do with tasks of groups that the rule does not know: raise, or give them the aggregator's own label.
+        tasks : frame or path, optional
+            As in ``fit``, a table of the new tasks.
+        read_options : mapping, optional
+            As in ``fit``, and by default the same: with ``{"on_missing_group": "drop"}``, say, new tasks without a
+            group are labelled as those of ``fit`` were.
         """
         rule = self.rule_
         if isinstance(rule, ConstrainedRule):
-            return self._predict_constrained(rule, data, sensitive_features, unknown)
-        problem = new_problem(self.estimator_, data, sensitive_features)
+            if self.estimator_ is None:
+                policy = missing_group_alone(tasks, self._read_as_in_fit(data, read_options))
+                posterior: Any = data
+                return rule.predict(posterior, sensitive_features, unknown=unknown, on_missing_group=policy)
+            new, columns = self._new_constrained(rule, data, sensitive_features, tasks, read_options)
+            return rule.predict_problem(new, columns, unknown)
+        problem = self._new_problem(data, sensitive_features, tasks, read_options)
         if self.estimator_ is None:
             rule = rule.for_posterior(data, problem)
         return rule.predict_problem(problem, unknown)
 
-    def _predict_constrained(
-        self, rule: ConstrainedRule, data: VotesLike, sensitive_features: ByTask | None, unknown: str
+    def predict_proba(
+        self,
+        data: VotesLike,
+        *,
+        sensitive_features: ByTask | None = None,
+        tasks: TableLike | None = None,
+        read_options: Mapping[str, str] | None = None,
     ) -> Any:
-        posterior: Any = data
-        if self.estimator_ is not None:
-            posterior = new_problem(self.estimator_, data, sensitive_features).probas
-        if sensitive_features is None and rule.columns:
-            raise InputError("The rule goes by groups; give sensitive_features for these tasks.")
-        groups: Any = sensitive_features
-        return rule.predict(posterior, groups, unknown=unknown)
+        """Return the aggregator's posterior of new tasks, as ``probas_``; parameters are those of ``predict``."""
+        rule = self.rule_
+        if isinstance(rule, ConstrainedRule):
+            if self.estimator_ is None:
+                return read_posterior(data, None, without_groups=True).probas
+            return self._new_constrained(rule, data, sensitive_features, tasks, read_options)[0].probas
+        return self._new_problem(data, sensitive_features, tasks, read_options).probas
 
-    def predict_proba(self, data: VotesLike, *, sensitive_features: ByTask | None = None) -> Any:
-        """Return the aggregator's posterior of new tasks, as ``probas_``."""
-        self.rule_  # noqa: B018 - raises before fit
-        return new_problem(self.estimator_, data, sensitive_features).probas
+    def _new_problem(
+        self,
+        data: VotesLike,
+        sensitive_features: ByTask | None,
+        tasks: TableLike | None,
+        read_options: Mapping[str, str] | None,
+    ) -> Any:
+        given = self._read_as_in_fit(data, read_options)
+        return new_problem(self.estimator_, data, sensitive_features, tasks=tasks, read_options=given)
+
+    def _new_constrained(
+        self,
+        rule: ConstrainedRule,
+        data: VotesLike,
+        sensitive_features: ByTask | None,
+        tasks: TableLike | None,
+        read_options: Mapping[str, str] | None,
+    ) -> tuple[Problem, GroupColumns]:
+        """Read new tasks and the columns that the rule, or the aggregator, goes by."""
+        columns = self._constrained.problem.columns if self._constrained is not None else {}
+        return new_constrained(
+            self.estimator_,
+            data,
+            sensitive_features,
+            rule.columns,
+            main_columns(self._constraints, columns),
+            tasks=tasks,
+            read_options=self._read_as_in_fit(data, read_options),
+        )
+
+    def _read_as_in_fit(self, data: VotesLike, read_options: Mapping[str, str] | None) -> Mapping[str, str]:
+        """Return the options of reading new tasks: those of ``fit``, unless others are given or all is read already."""
+        if read_options is not None:
+            return read_options
+        return {} if in_spark(data) or isinstance(data, VoteTable) else self.inputs_.read_options
 
     @property
     def labels_(self) -> Any:
@@ -443,7 +518,7 @@ class FairCrowd(Parameters):
         return certificate
 
     @property
-    def frontier_(self) -> Frontier | tuple[LevelPoint, ...]:
+    def frontier_(self) -> Frontier | LimitFrontier:
         """Every epsilon at once; with constraints, what other limits of the first would give."""
         return self.result_.frontier
 
@@ -455,6 +530,10 @@ class FairCrowd(Parameters):
         if self._result is None:
             raise NotFittedError("This FairCrowd is not fitted yet; call fit(votes, sensitive_features=...) first.")
         return self._result
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there are labels: ``sklearn.utils.validation.check_is_fitted`` asks."""
+        return self._result is not None or self._constrained is not None
 
     @property
     def inputs_(self) -> FitInputs:
@@ -470,7 +549,7 @@ class FairCrowd(Parameters):
             warn(
                 f"objective='f1' takes probabilities at their word, and those of {type(self.estimator_).__name__} are "
                 "not calibrated, so the real F1 may be far below the believed one. Calibrate them on known labels: "
-                "CalibratedCrowd, or calibrate=...",
+                "CalibratedCrowd().",
                 DataWarning,
             )
 
@@ -491,6 +570,9 @@ class FairCrowd(Parameters):
         truth: ByTask | None = None,
         report: bool = True,
         charts: PathOrText | None = None,
+        title: str | None = None,
+        note: str | None = None,
+        date: str | None = None,
     ) -> None:
         """Write what ``faircrowd aggregate`` writes: labels, workers, model, rule, certificate, page and evidence.
 
@@ -507,6 +589,11 @@ class FairCrowd(Parameters):
             Whether to write the page, report.html.
         charts : path, optional
             A folder for the charts of the page as PNG and SVG.
+        title, note : str, optional
+            What was labelled, in a line, and what the labels are for: the page shows both, the evidence keeps them.
+        date : str, optional
+            The day that the page states, such as "2026-11-18", or "today". By default that of the environment variable
+            ``SOURCE_DATE_EPOCH``, or none: the same votes and options give the same files on any day.
 
         Examples
         --------
@@ -519,23 +606,34 @@ class FairCrowd(Parameters):
         ...     sorted(os.listdir(place))[:4]
         ['certificate.json', 'evidence.json', 'labels.csv', 'model.json']
         """
+        from faircrowd.runs.options import PageOptions
         from faircrowd.runs.run_of_estimator import run_of
 
-        run_of(self, truth).write(folder, report=report, charts=charts)
+        page = PageOptions.given(title, note, date)
+        run_of(self, truth, page=page).write(folder, report=report, charts=charts)
 
-    def report(self, path: PathOrText, *, truth: ByTask | None = None) -> None:
+    def report(
+        self,
+        path: PathOrText,
+        *,
+        truth: ByTask | None = None,
+        title: str | None = None,
+        note: str | None = None,
+        date: str | None = None,
+    ) -> None:
         """Write the page alone: one HTML file that opens without a network.
 
         Parameters
         ----------
         path : path
             The file, such as ``report.html``.
-        truth : optional
+        truth, title, note, date : optional
             As in ``write``.
         """
+        from faircrowd.runs.options import PageOptions
         from faircrowd.runs.run_of_estimator import run_of
 
-        run_of(self, truth).write_page(path)
+        run_of(self, truth, page=PageOptions.given(title, note, date)).write_page(path)
 
     def summary(self, *, truth: ByTask | None = None) -> str:
         """Return the run in a few lines of text, as ``faircrowd aggregate`` prints it.
@@ -550,7 +648,99 @@ class FairCrowd(Parameters):
         """
         from faircrowd.runs.run_of_estimator import run_of
 
-        return run_of(self, truth).text()
+        return run_of(self, truth, with_hashes=False).text()
+
+    def plot(self, chart: str = "rates", *, truth: ByTask | None = None) -> Chart:
+        """Return a chart of the result, which notebooks show; ``save("rates.png")`` writes it.
+
+        Parameters
+        ----------
+        chart : {"rates", "frontier", "posterior", "reliability", "workers"}
+            The share of each label in each group, before and after (with constraints, what they compare); what a
+            smaller gap or another limit costs; the distribution of the posterior in each group; the share of right
+            labels against their confidence, which needs known labels; or how each worker's votes differ between groups.
+        truth : optional
+            As in ``write``: for real accuracy beside the believed one, for reliability, and to compare workers on tasks
+            of the same true label.
+
+        Examples
+        --------
+        >>> from faircrowd import MajorityVote, simulate_crowd
+        >>> crowd = simulate_crowd(200, 20, random_state=0)
+        >>> fair = FairCrowd(MajorityVote()).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+        >>> fair.plot()
+        Chart('Labels by group, before and after')
+        """
+        from faircrowd.runs.estimator_views import chart_of_estimator
+
+        return chart_of_estimator(self, chart, truth)
+
+    def to_frame(self, backend: str | None = None, *, why: bool = False) -> Any:
+        """Return one row per task, as labels.csv has it: label, label before, votes, posterior, group and threshold.
+
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow"; by default the kind of frame that the votes came in.
+        why : bool
+            Whether to add the reason of each label, a sentence.
+
+        Examples
+        --------
+        >>> from faircrowd import MajorityVote, simulate_crowd
+        >>> crowd = simulate_crowd(200, 20, random_state=0)
+        >>> fair = FairCrowd(MajorityVote()).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+        >>> list(fair.to_frame())[:6]
+        ['task', 'label', 'label_before', 'changed', 'votes', 'posterior_0']
+        """
+        from faircrowd.runs.estimator_views import frame_of_estimator
+
+        return frame_of_estimator(self, backend, why=why)
+
+    def score(self, truth: ByTask) -> float:
+        """Return the real accuracy: the share of the fair labels that are right.
+
+        Tasks whose truth is not known are left out, and so is the truth of other tasks. A true label that nobody voted
+        for counts as missed; a task that is sent to a person counts as right.
+
+        Parameters
+        ----------
+        truth
+            True labels by task: a Series, a dict, a frame, or the name of a column of the ``tasks`` given to ``fit``;
+            for a posterior given as an array, also an array in the same order.
+
+        Examples
+        --------
+        >>> from faircrowd import MajorityVote, simulate_crowd
+        >>> crowd = simulate_crowd(200, 20, random_state=0)
+        >>> fair = FairCrowd(MajorityVote()).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+        >>> fair.score(crowd.truth) == float((fair.labels_ == crowd.truth).mean())
+        True
+        """
+        from faircrowd.runs.estimator_views import score_of_estimator
+
+        return score_of_estimator(self, truth)
+
+    def __repr__(self) -> str:
+        always = ("epsilon",) if self.constraints is None else ()
+        return parameters_in_short(self, self.get_params(deep=False), always)
+
+    def _repr_html_(self) -> str:
+        from faircrowd.runs.estimator_views import html_of_estimator
+
+        return html_of_estimator(self)
+
+
+def check_believed(constraints: Sequence[Constraint], estimator: object, *, believed: bool) -> None:
+    """Raise for constraints that speak of the truth, unless labels are calibrated or belief was asked for."""
+    about_truth = [str(constraint) for constraint in constraints if constraint.is_about_truth]
+    if about_truth and not believed and not isinstance(estimator, CalibratedCrowd):
+        raise OptionError(
+            f"{', '.join(about_truth)} speaks of the truth, of which an aggregator has only a belief that may be "
+            "far off: correct it by known labels (CalibratedCrowd()), or give believed=True "
+            "to keep it as the aggregator believes.",
+            parameter="believed",
+        )
 
 
 def _other_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, object]:

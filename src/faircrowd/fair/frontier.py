@@ -1,13 +1,14 @@
 """Every epsilon at once: how gap, objective and changed labels trade off."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_number
+from faircrowd._display import Drawn, Tabular
 from faircrowd._steps import count_steps
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.assign import unconstrained_labels, unconstrained_probabilities
@@ -21,6 +22,7 @@ from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.thresholds.flip_cost import flip_path
 from faircrowd.fair.thresholds.sort_keys import sort_key_formula, sort_keys
 from faircrowd.fair.thresholds.sorted_group import rate_at_count, sort_groups
+from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Frontier", "FrontierPoint", "SweepPoint", "sweep", "trace_frontier", "value_at_gap"]
@@ -54,9 +56,11 @@ class FrontierPoint(NamedTuple):
         return self.believed_accuracy
 
 
-@dataclass(frozen=True, eq=False)
-class Frontier:
+@dataclass(frozen=True, eq=False, repr=False)
+class Frontier(Drawn, Tabular):
     """The best objective of randomized labels for every epsilon, under the posterior that they are made from.
+
+    ``to_frame()`` has one row per point; ``plot()`` shows accuracy against the gap allowed.
 
     Attributes
     ----------
@@ -75,7 +79,11 @@ class Frontier:
     real_accuracy : ndarray or None
         The share of labels that are right among tasks whose truth is known, as a mean over draws of randomized labels;
         None if no truth was given.
+    style : Style
+        The kind of frame that the tasks came in, for ``to_frame``.
     """
+
+    _in_short = ("points", "widest", "exact", "optimality_gap")
 
     gap: NDArray[np.float64]
     value: NDArray[np.float64]
@@ -84,6 +92,17 @@ class Frontier:
     optimality_gap: float
     exact: bool
     real_accuracy: NDArray[np.float64] | None = None
+    style: Style = field(default_factory=Style, repr=False)
+
+    @property
+    def points(self) -> int:
+        """How many points there are."""
+        return self.gap.size
+
+    @property
+    def widest(self) -> float:
+        """The gap of the unconstrained labels."""
+        return float(self.gap[0])
 
     @property
     def accuracy(self) -> NDArray[np.float64]:
@@ -134,8 +153,10 @@ def trace_frontier(
     truth = None if truth is None or not (truth != -1).any() else truth
     n_compared = compared_groups(problem).size
     if gain.name != "f1" and make_constraint(constraint, 0.0).has_thresholds(n_compared, problem.n_classes):
-        return _exact_with_left_out(problem, gain, random_state, truth)
-    return _traced(problem, sweep(problem, gain, random_state, constraint=constraint), truth)
+        found = _exact_with_left_out(problem, gain, random_state, truth)
+    else:
+        found = _traced(problem, sweep(problem, gain, random_state, constraint=constraint), truth)
+    return replace(found, style=problem.style)
 
 
 def _exact_with_left_out(problem: Problem, gain: Gain, random_state: int, truth: Codes | None) -> Frontier:

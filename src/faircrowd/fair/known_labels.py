@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._display import Tabular
 from faircrowd.aggregate.calibration.accuracy_estimate import (
     AccuracyEstimate,
     difference_estimate,
@@ -36,9 +37,11 @@ _FEWEST_LABELS = 5
 """Groups with fewer known labels get no estimate of their own."""
 
 
-@dataclass(frozen=True)
-class GoldEstimates:
+@dataclass(frozen=True, repr=False)
+class GoldEstimates(Tabular):
     """What the known labels say.
+
+    ``to_frame()`` has one row per estimate, with its interval.
 
     Attributes
     ----------
@@ -55,6 +58,8 @@ class GoldEstimates:
         The gap of the true labels: the largest difference, over classes, between two groups' shares; None if a group
         has too few known labels. Being a maximum, the estimate tends to be a little high.
     """
+
+    _in_short = ("accuracy", "accuracy_before", "price", "truth_gap")
 
     accuracy: AccuracyEstimate
     accuracy_before: AccuracyEstimate

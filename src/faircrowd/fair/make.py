@@ -1,15 +1,19 @@
 """``make_fair``: a posterior and groups to fair labels."""
 
+from __future__ import annotations
+
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_choice, check_count, check_number, few, warn
+from faircrowd._display import Labelled, chart_of
+from faircrowd._keywords import names_checked
 from faircrowd.errors import DataWarning, DrasticChangeWarning, OptionError
 from faircrowd.fair.certificate import Certificate, certify
 from faircrowd.fair.constraints.constraint_kind import Constraint
@@ -29,7 +33,7 @@ from faircrowd.fair.rule_forms.rule_words import rule_in_short
 from faircrowd.fair.solution import Solution
 from faircrowd.fair.solve import solve
 from faircrowd.fair.tasks.from_votes import settled
-from faircrowd.fair.tasks.group_columns import read_group_columns
+from faircrowd.fair.tasks.group_columns import are_uncertain, read_group_columns
 from faircrowd.fair.tasks.population import Population, Rows
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
@@ -46,8 +50,10 @@ from faircrowd.votes.group_policy import MIN_GROUP, left_out_lines
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
+    from faircrowd._display import Chart
     from faircrowd._types import ByTask, FrameLike, ValuesLike
     from faircrowd.fair.promise.statement import Promise
+    from faircrowd.fair.tasks.read_posterior import NamedPosterior
     from faircrowd.votes.vocabulary import Codes
 
     Tasks = TypeVar("Tasks", bound=Population, default=Problem, covariant=True)
@@ -57,15 +63,24 @@ else:
 
     Tasks, ResultRows = TypeVar("Tasks"), TypeVar("ResultRows")
 
-__all__ = ["FairResult", "make_fair", "solve_problem", "warn_of_result"]
+__all__ = [
+    "FairResult",
+    "make_fair",
+    "solve_posterior",
+    "solve_problem",
+    "warn_of_groups_and_labels",
+    "warn_of_result",
+]
 
 _MOST_CELLS_TO_TRY = 2_000_000
 """For more tasks times classes, no epsilon is sought that would make labels less drastic."""
 
 
-@dataclass(frozen=True, eq=False)
-class FairResult(Generic[Tasks, ResultRows]):
+@dataclass(frozen=True, eq=False, repr=False)
+class FairResult(Labelled, Generic[Tasks, ResultRows]):
     """Fair labels and what comes with them.
+
+    ``to_frame()`` has one row per task: label, label before, posterior, group and reason.
 
     Attributes
     ----------
@@ -89,13 +104,15 @@ class FairResult(Generic[Tasks, ResultRows]):
         Whether the labels were asked to keep epsilon to the letter.
     """
 
+    _in_short = ("certificate", "alarm")
+
     problem: Tasks
     solved: Solution[ResultRows]
     rule: FairRule
     rule_of_labels: FairRule
     certificate: Certificate
-    promise: "Promise | None"
-    _trace: "Callable[[Codes | None], Frontier]"
+    promise: Promise | None
+    _trace: Callable[[Codes | None], Frontier]
     _tally: Tally
     _solve_again: Callable[[float], Tally] | None = None
     strict: bool = False
@@ -123,7 +140,7 @@ class FairResult(Generic[Tasks, ResultRows]):
         smallest = int(self.problem.compared().sizes.min())
         return alarm(self.certificate, self._tally, self.problem.classes.names, smallest, self._solve_again)
 
-    def frontier_against(self, truth: "Codes") -> Frontier:
+    def frontier_against(self, truth: Codes) -> Frontier:
         """Return the frontier with the real accuracy of its labels.
 
         Parameters
@@ -133,11 +150,27 @@ class FairResult(Generic[Tasks, ResultRows]):
         """
         return self._trace(truth)
 
+    @property
+    def tally(self) -> Tally:
+        """The labels before and after by group, in numbers."""
+        return self._tally
+
+    def plot(self, chart: str = "rates") -> Chart:
+        """Return a chart of the labels.
+
+        Parameters
+        ----------
+        chart : {"rates", "frontier", "posterior"}
+            The share of each label in each group, before and after, with intervals; what a smaller gap costs; or the
+            distribution of the posterior in each group, with the thresholds.
+        """
+        return chart_of(self, chart)
+
 
 @overload
 def make_fair(
-    posterior: "FrameLike | ArrayLike",
-    sensitive_features: "ByTask",
+    posterior: FrameLike | ArrayLike,
+    sensitive_features: ByTask,
     *,
     epsilon: float,
     constraints: None = None,
@@ -147,8 +180,8 @@ def make_fair(
 
 @overload
 def make_fair(
-    posterior: "FrameLike | ArrayLike",
-    sensitive_features: "ByTask",
+    posterior: FrameLike | ArrayLike,
+    sensitive_features: ByTask,
     *,
     epsilon: float | None = None,
     constraints: Sequence[Constraint],
@@ -156,9 +189,10 @@ def make_fair(
 ) -> FairResult | ConstrainedResult: ...
 
 
-def make_fair(  # type: ignore[misc] # the other options are spelled out here alone
-    posterior: "FrameLike | ArrayLike",
-    sensitive_features: "ByTask",
+@names_checked  # type: ignore[misc] # the other options are spelled out here alone
+def make_fair(
+    posterior: FrameLike | ArrayLike,
+    sensitive_features: ByTask,
     *,
     epsilon: float | None = None,
     constraints: Sequence[Constraint] | None = None,
@@ -166,9 +200,9 @@ def make_fair(  # type: ignore[misc] # the other options are spelled out here al
     decision: str = "deterministic",
     random_state: int = 0,
     strict: bool = False,
-    sample_weight: "ValuesLike | None" = None,
-    log_posterior: "FrameLike | ArrayLike | None" = None,
-    evidence: "ValuesLike | None" = None,
+    sample_weight: ValuesLike | None = None,
+    log_posterior: FrameLike | ArrayLike | None = None,
+    evidence: ValuesLike | None = None,
     ties: str = "first",
     confidence: float | None = None,
     promise: str = "required",
@@ -259,20 +293,56 @@ def make_fair(  # type: ignore[misc] # the other options are spelled out here al
     >>> fair.certificate.gap_before, fair.certificate.gap
     (1.0, 0.5)
     """
-    constraints = listed_constraints(epsilon, constraints)
+    result = solve_posterior(
+        posterior,
+        sensitive_features,
+        listed := listed_constraints(epsilon, constraints),
+        objective=objective,
+        decision=decision,
+        random_state=random_state,
+        strict=strict,
+        sample_weight=sample_weight,
+        log_posterior=log_posterior,
+        evidence=evidence,
+        ties=ties,
+        confidence=confidence,
+        promise=promise,
+        positive=positive,
+        min_group=min_group,
+        small_groups=small_groups,
+        on_missing_group=on_missing_group,
+    )
+    _warn_of_truth(listed)
+    warn_of_groups_and_labels(result)
+    return result
+
+
+def solve_posterior(
+    posterior: FrameLike | ArrayLike | NamedPosterior,
+    sensitive_features: ByTask | None,
+    constraints: Sequence[Constraint],
+    *,
+    objective: str | ArrayLike = "accuracy",
+    decision: str = "deterministic",
+    random_state: int = 0,
+    strict: bool = False,
+    confidence: float | None = None,
+    promise: str = "required",
+    positive: object = None,
+    min_group: int = 1,
+    small_groups: str = "leave-out",
+    on_missing_group: str = "error",
+    **reading: Any,
+) -> FairResult | ConstrainedResult:
+    """Return what ``make_fair`` returns, without the warnings that come with it; parameters are the same.
+
+    Other arguments are those of ``read_posterior``.
+    """
     parity = plain_parity(constraints)
-    if parity is None:
+    if parity is None or are_uncertain(sensitive_features):
         refuse_with_constraints(confidence, promise, positive, small_groups)
-        tasks = read_posterior(
-            posterior,
-            None,
-            sample_weight=sample_weight,
-            log_posterior=log_posterior,
-            evidence=evidence,
-            ties=ties,
-            without_groups=True,
-        )
-        result = solve_constrained(
+        tasks = read_posterior(posterior, None, without_groups=True, **reading)
+        return solve_constrained(
             tasks,
             read_group_columns(
                 tasks.tasks,
@@ -289,24 +359,10 @@ def make_fair(  # type: ignore[misc] # the other options are spelled out here al
             min_group=min_group,
             on_missing_group=on_missing_group,
         )
-        _warn_of_truth(constraints)
-        warn_of_constrained(result)
-        return result
-    epsilon = parity
-    problem = read_posterior(
-        posterior,
-        sensitive_features,
-        sample_weight=sample_weight,
-        log_posterior=log_posterior,
-        evidence=evidence,
-        ties=ties,
-        on_missing_group=on_missing_group,
-    )
-    problem = settled(problem, min_group, small_groups)
-    _warn_of_tiny_groups(problem)
-    found = solve_problem(
-        problem,
-        epsilon=epsilon,
+    problem = read_posterior(posterior, sensitive_features, on_missing_group=on_missing_group, **reading)
+    return solve_problem(
+        settled(problem, min_group, small_groups),
+        epsilon=parity,
         objective=objective,
         decision=decision,
         random_state=random_state,
@@ -315,8 +371,26 @@ def make_fair(  # type: ignore[misc] # the other options are spelled out here al
         promise=promise,
         positive=positive,
     )
-    warn_of_result(found)
-    return found
+
+
+def warn_of_groups_and_labels(result: FairResult | ConstrainedResult, words: Callable[[str], str] = str) -> None:
+    """Warn of tiny groups that are compared, of groups that are not, and of labels that were ruined.
+
+    ``words`` puts the last into other words.
+    """
+    if isinstance(result, FairResult):
+        problem = result.problem
+        _warn_of_tiny_groups(problem.groups.to_list(), problem.sizes, problem.left_out)
+        warn_of_result(result, words)
+        return
+    posed = result.problem
+    comparing = {t: c for c, t, _ in posed.compared if posed.constraints[c].compares_groups}
+    for partition, number in comparing.items():
+        grouped, alone = posed.grouped[partition], posed.alone(number)
+        aside = {*posed.left_out[partition], *alone}
+        left_out = [a for a, name in enumerate(grouped.groups) if name in aside]
+        _warn_of_tiny_groups(grouped.groups, grouped.tasks, left_out)
+    warn_of_constrained(result)
 
 
 def _warn_of_truth(constraints: Sequence[Constraint]) -> None:
@@ -330,7 +404,7 @@ def _warn_of_truth(constraints: Sequence[Constraint]) -> None:
         )
 
 
-def warn_of_result(result: FairResult[Population[Rows], Rows]) -> None:
+def warn_of_result(result: FairResult[Population[Rows], Rows], words: Callable[[str], str] = str) -> None:
     """Warn of groups that were left out or merged, and of labels that were ruined to keep the constraint."""
     problem = result.problem
     names = problem.groups.names
@@ -339,12 +413,12 @@ def warn_of_result(result: FairResult[Population[Rows], Rows]) -> None:
     for line in left_out_lines(left_out, sizes, problem.merged_groups):
         warn(line, DataWarning)
     if result.alarm:
-        warn(result.alarm, DrasticChangeWarning)
+        warn(words(result.alarm), DrasticChangeWarning)
 
 
 @overload
 def solve_problem(
-    problem: "Problem",
+    problem: Problem,
     *,
     epsilon: float,
     objective: str | ArrayLike,
@@ -429,16 +503,10 @@ def solve_problem(
         why=why,
         average=average,
     )
+    certificate = replace(certificate, style=getattr(problem, "style", certificate.style))
     if strict and decision == "deterministic":
         _warn_of_price(problem.compared(), gain, certificate)
-
-    def frontier(truth: "Codes | None") -> Frontier:
-        return trace_frontier(problem, gain, random_state, constraint, truth)
-
-    def again(epsilon: float) -> Tally:
-        constraint_again = make_constraint(constraint, epsilon)
-        return problem.tally(solve(problem, gain, constraint_again, decision, random_state).labels)
-
+    again = partial(_tally_again, problem, gain, constraint, decision, random_state)
     # Each epsilon that is tried takes as long as this one did, in Spark some passes over all tasks, and an integer
     # program up to a minute.
     is_quick = isinstance(problem, Problem) and problem.weights is None and not strict
@@ -451,22 +519,28 @@ def solve_problem(
         rule,
         certificate,
         found,
-        frontier,
+        partial(trace_frontier, problem, gain, random_state, constraint),  # can be pickled, unlike a closure
         tally,
         again if is_quick else None,
         strict and decision == "deterministic",
     )
 
 
-def _warn_of_tiny_groups(problem: "Problem") -> None:
+def _tally_again(
+    problem: Population[Rows], gain: Gain, constraint: str, decision: str, random_state: int, epsilon: float
+) -> Tally:
+    """Return the labels of another epsilon in numbers."""
+    return problem.tally(solve(problem, gain, make_constraint(constraint, epsilon), decision, random_state).labels)
+
+
+def _warn_of_tiny_groups(names: Sequence[Any], sizes: NDArray[np.int64], left_out: Collection[int]) -> None:
     """Warn of groups that are compared although they have so few tasks that one or two of these decide their rates."""
-    sizes = problem.sizes
-    small = np.flatnonzero((sizes < MIN_GROUP) & (10 * sizes < sizes.max()))
-    tiny = [a for a in small.tolist() if a not in problem.left_out]
+    small = np.flatnonzero((sizes > 0) & (sizes < MIN_GROUP) & (10 * sizes < sizes.max()))
+    tiny = [a for a in small.tolist() if a not in left_out]
     if tiny:
         warn(
-            f"{len(tiny):,} of {problem.n_groups:,} groups have fewer than {MIN_GROUP} tasks, and one task can change "
-            f"their rates by {1 / sizes[tiny].min():.0%}: {few(problem.groups.some(tiny[:5]), len(tiny))}; "
+            f"{len(tiny):,} of {len(names):,} groups have fewer than {MIN_GROUP} tasks, and one task can change "
+            f"their rates by {100 / sizes[tiny].min():.0f} points: {few([names[a] for a in tiny[:5]], len(tiny))}; "
             f"min_group={MIN_GROUP} leaves them out of the constraint.",
             DataWarning,
         )
@@ -510,7 +584,7 @@ def _promise(
     random_state: int,
     constraint: str,
     promise: str,
-) -> "tuple[Promise | None, FairRule | None]":
+) -> tuple[Promise | None, FairRule | None]:
     """Return the promise that was asked for, if any, and the rule that it is about if that is one of its own."""
     if confidence is None:
         if promise != "required":

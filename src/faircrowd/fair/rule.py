@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import LARGEST, check_choice, few, warn
-from faircrowd.errors import DataWarning, InputError
+from faircrowd._display import Displayed
+from faircrowd.errors import DataWarning, InputError, UnknownGroupError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
 from faircrowd.fair.rate_constraint import prices_of
 from faircrowd.fair.rule_forms.rule_json import EDITED, PARITY, is_tie, read_rule_json
@@ -51,8 +52,8 @@ _FURTHER_KEYS = {"left_out", "merged", "in_turn"}
 """Keys of rules that have small groups, or try labels in turn."""
 
 
-@dataclass(frozen=True, eq=False)
-class FairRule:
+@dataclass(frozen=True, eq=False, repr=False)
+class FairRule(Displayed):
     r"""A rule that labels tasks by their posterior and group.
 
     The label is the class k with the highest score :math:`U_k - \lambda_{ak}`, where :math:`U = P M + b` is
@@ -86,6 +87,8 @@ class FairRule:
         A rule with a promise for more than two classes tries labels in turn (:mod:`faircrowd.fair.tasks.in_turn`):
         rivals have other prices. It has no ``ties``; their probabilities follow from its splits.
     """
+
+    _in_short = ("epsilon", "classes", "groups")
 
     classes: tuple[Any, ...]
     groups: tuple[Any, ...]
@@ -184,7 +187,12 @@ class FairRule:
         return None if a in self.left_out else tie_weights(members, self.in_turn.splits[a])
 
     def predict(
-        self, posterior: "FrameLike | ArrayLike", sensitive_features: "ByTask", *, unknown: str = "error"
+        self,
+        posterior: "FrameLike | ArrayLike",
+        sensitive_features: "ByTask",
+        *,
+        unknown: str = "error",
+        on_missing_group: str = "error",
     ) -> Any:
         """Label new tasks from a posterior (a frame or an array, as for ``make_fair``) and their groups.
 
@@ -195,15 +203,26 @@ class FairRule:
         unknown : {"error", "own"}
             What to do with tasks of a group the rule does not know: raise, or give them the label of highest
             posterior (and warn how many there are).
+        on_missing_group : {"error", "drop", "own"}
+            What to do with tasks without a group: as for ``make_fair``, if the rule was learned with the same.
         """
-        problem = read_posterior(posterior, sensitive_features, one_group_will_do=True)
+        problem = read_posterior(
+            posterior, sensitive_features, one_group_will_do=True, on_missing_group=on_missing_group
+        )
         return self.for_posterior(posterior, problem).predict_problem(problem, unknown)
 
     def predict_proba(
-        self, posterior: "FrameLike | ArrayLike", sensitive_features: "ByTask", *, unknown: str = "error"
+        self,
+        posterior: "FrameLike | ArrayLike",
+        sensitive_features: "ByTask",
+        *,
+        unknown: str = "error",
+        on_missing_group: str = "error",
     ) -> Any:
         """Return the probability of each label under the rule: 0 or 1, except where classes are tied."""
-        problem = read_posterior(posterior, sensitive_features, one_group_will_do=True)
+        problem = read_posterior(
+            posterior, sensitive_features, one_group_will_do=True, on_missing_group=on_missing_group
+        )
         rule = self.for_posterior(posterior, problem)
         return problem.frame(problem.emit(_probabilities, rule, *self._codes(problem, unknown)))
 
@@ -282,9 +301,9 @@ class FairRule:
             names = few(shown(problem.groups.some(strange[:5])), strange.size)
             tasks = int(problem.sizes[strange].sum())
             if unknown == "error":
-                raise InputError(
+                raise UnknownGroupError(
                     f"{tasks:,} tasks are of groups that the rule does not know: {names}; "
-                    f"it knows {few(shown(self.groups))}. unknown='own' gives them the aggregator's own label."
+                    f"it knows {few(shown(self.groups))}"
                 )
             warn(f"{tasks:,} tasks of unknown groups ({names}) got the aggregator's own label.", DataWarning)
         return column, group

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeAlias
+from typing import Any, Generic, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,3 +55,7 @@ class Solution(Generic[Rows]):
     def probabilities(self) -> Rows:
         """The probability of each label under the randomized solution, one row per task."""
         return self.compute_probabilities()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the probabilities, instead of the function that would compute them."""
+        return {**self.__dict__, "probabilities": self.probabilities, "compute_probabilities": None}

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faircrowd import constraints as public
-from faircrowd.cli.wording import spoken
 from faircrowd.constraints import (
     AccuracyParity,
     ChangeBudget,
@@ -30,6 +29,7 @@ from faircrowd.fair.constraints.constraint_registry import (
     register_constraint,
 )
 from faircrowd.fair.constraints.constraint_tokens import label_text, name_text, number_text, read_number
+from faircrowd.runs.wording import spoken
 from strategies import examples
 
 READ = {

@@ -149,6 +149,13 @@ def test_labels_of_a_posterior_that_was_rounded(name: str) -> None:
     assert in_duckdb(fair.rule, six, columns) == fair.rule.predict(frame, columns).tolist()
 
 
+def test_a_rule_without_ties_has_none_to_lose() -> None:
+    posterior, side = np.array([[0.9, 0.1], [0.2, 0.8]] * 20), pd.DataFrame({"side": np.repeat(["l", "r"], 20)})
+    rule = make_fair(posterior, side, constraints=[DemographicParity(0.3, group="side")]).rule
+    assert not rule.ties
+    assert rule.digits == 1
+
+
 def test_ties_give_way_to_tasks_beside_them() -> None:
     """A tie is no wider than the distance to a task that is not tied; a posterior in 32 bits is known to be rounded."""
     posterior = np.repeat([[0.4, 0.6], [0.9, 0.1], [0.4 + 2e-8, 0.6 - 2e-8]], [60, 60, 1], axis=0)
@@ -320,17 +327,17 @@ def test_a_rule_in_words() -> None:
     rule = made(*TABLES, BOTH, changed, truth)
     assert str(rule).splitlines() == [
         "fair rule for parity(sex), parity(race), both, changed <= 0.1, opportunity(sex, label=yes) <= 0.1",
-        "the label with the highest posterior wins, after these favours, which add up:",
+        "the label with the highest posterior wins, after these changes, which add up:",
         "  parity(sex)",
-        "    sex=f: favours yes by 0.3000",
+        "    sex=f: label yes raised by 0.3000",
         "  parity(race)",
-        "    race=2: favours no by 0.2000",
-        "  both: favours no label",
+        "    race=2: label no raised by 0.2000",
+        "  both: no label raised or lowered",
         "  changed <= 0.1",
-        "    own label no: favours no by 0.0300",
-        "    own label yes: favours yes by 0.0300",
+        "    own label no: label no raised by 0.0300",
+        "    own label yes: label yes raised by 0.0300",
         "  opportunity(sex, label=yes) <= 0.1",
-        "    sex=f: favours yes by 0.2500 times the posterior of yes",
+        "    sex=f: label yes raised by 0.2500 times the posterior of yes",
     ]
 
 

@@ -90,7 +90,7 @@ def test_a_price_is_the_slope_of_the_frontier(constraint: DemographicParity) -> 
     posterior = np.stack([1 - p, p], axis=1)
     found = make_fair(posterior, group, constraints=[constraint])
     level, step = constraint.level, 1e-3
-    below, above = (point.value for point in found.frontier_over(0, [level - step, level + step]))
+    below, above = (point.randomized for point in found.frontier_over(0, [level - step, level + step]))
     assert abs(found.certificate.constraints[0].price) == pytest.approx(abs(above - below) / (2 * step), rel=0.1)
 
 
@@ -208,3 +208,16 @@ def test_the_level_of_a_ratio_is_the_smallest_over_labels() -> None:
         posterior, group = rng.dirichlet([8, 4, 0.5], 300), np.arange(300) % 2
         kept = make_fair(posterior, group, constraints=[RateRatio(0.1)]).certificate.constraints[0]
         assert kept.level == min(one["level"] for one in kept.comparisons)
+
+
+def test_strict_labels_are_not_drawn() -> None:
+    """``strict`` was ignored for randomized labels."""
+    posterior = np.random.default_rng(0).dirichlet([1, 1], 60)
+    with pytest.raises(OptionError, match="strict=True is for deterministic labels"):
+        make_fair(
+            posterior,
+            np.arange(60) % 2,
+            constraints=[DemographicParity(0.1, label=1)],
+            decision="randomized",
+            strict=True,
+        )

@@ -54,7 +54,8 @@ def test_there_is_a_warning_if_and_only_if_labels_are_drastic(lean: float, epsil
         return
     c = result.certificate
     assert (
-        f"at {c.believed_accuracy_before - c.believed_accuracy:.1%} of believed accuracy. What to do: " in result.alarm
+        f"at {100 * (c.believed_accuracy_before - c.believed_accuracy):.1f} points of believed accuracy. What to do: "
+        in result.alarm
     )
     proposed = re.search(r"epsilon=([0-9.]+) avoids it", result.alarm)
     assert proposed is not None

@@ -17,6 +17,7 @@ from faircrowd.fair.program.dual import (
     near_best_labels,
     smoothed_multipliers,
 )
+from faircrowd.fair.program.relaxed import solve_relaxed
 from faircrowd.fair.rate_constraint import Constraint, RateParity, prices_of
 
 EPSILON = 0.05
@@ -280,3 +281,25 @@ def test_the_smoothed_dual_with_tasks_that_were_counted(monkeypatch: pytest.Monk
     assert [(heat, own) for heat, _, own in seen] == [(heat, mass[0]) for heat in dual._LAST_TEMPERATURES]
     np.testing.assert_allclose(found, cold, atol=2e-3)
     assert abs(dual_value(part, mass, found, PARITY) - dual_value(atoms, mass, cold, PARITY)) < 1e-5
+
+
+def test_multipliers_stay_where_labels_change() -> None:
+    """From 0, few labels of these 40,000 tasks are near a tie, too few to keep the gap by themselves."""
+    rng = np.random.default_rng(0)
+    n = 40_000
+    group = rng.integers(0, 3, n).astype(np.int32)
+    truth = np.where((group == 1) & (rng.random(n) < 0.2), 2, rng.integers(0, 3, n))
+    skill = rng.uniform(0.67, 0.93, (n, 5))
+    other = (truth[:, None] + rng.integers(1, 3, (n, 5))) % 3
+    vote = np.where(rng.random((n, 5)) < skill, truth[:, None], other)
+    logs = [np.where(vote == k, np.log(skill), np.log((1 - skill) / 2)).sum(axis=1) for k in range(3)]
+    gains = softmax(np.stack(logs, axis=1), axis=1)
+    best, mass = gains.argmax(axis=1), np.bincount(group).astype(np.float64)
+    rates = np.array([np.bincount(best[group == a], minlength=3) / mass[a] for a in range(3)])
+    constraint = RateParity(0.95 * float(np.ptp(rates, axis=0).max()))
+    atoms = Atoms(gains, np.ones(n), group)
+    assert np.abs(smoothed_multipliers(atoms, mass, constraint, np.zeros((3, 3)))).max() < 1
+    found = solve_relaxed(atoms, mass, constraint, np.zeros((3, 3)))
+    assert found.bound - found.value <= 1e-9
+    assert "of 40,000 atoms" in found.solver
+    assert int(found.solver.split()[-4].replace(",", "")) < 2_000  # the linear program is small

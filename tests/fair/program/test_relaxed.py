@@ -68,6 +68,7 @@ def widths(monkeypatch: pytest.MonkeyPatch, near: np.ndarray, atoms: Atoms, mass
         return found
 
     monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", 10)
+    monkeypatch.setattr(relaxed, "_solved_near", lambda *_: None)
     monkeypatch.setattr(relaxed, "smoothed_multipliers", lambda *_: near)
     monkeypatch.setattr(relaxed, "near_best_labels", labels)
     monkeypatch.setattr(relaxed, "solve_linear_program", program)
@@ -140,3 +141,25 @@ def test_tasks_that_were_counted() -> None:
     part = Atoms(atoms.gains[~far], atoms.mass[~far], atoms.group[~far], decided=DecidedTasks(counted, value))
     found = solve_relaxed(part, mass, PARITY, exact.multipliers)
     assert_optimal(found, part, mass, exact.value)
+
+
+@pytest.mark.parametrize("far", [0.0, 0.01, 0.3])
+def test_a_start_changes_how_long_it_takes_and_not_the_optimum(far: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    atoms, mass = some()
+    exact = solve_relaxed(atoms, mass, PARITY)
+    monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", 30)
+    start = exact.multipliers + far * np.random.default_rng(1).normal(size=exact.multipliers.shape)
+    assert_optimal(solve_relaxed(atoms, mass, PARITY, start - start.mean(axis=0)), atoms, mass, exact.value)
+
+
+def test_near_its_multipliers_a_program_over_few_atoms_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    atoms, mass = some()
+    exact = solve_relaxed(atoms, mass, PARITY)
+    monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", 30)
+    found = relaxed._solved_near(atoms, mass, PARITY, exact.multipliers)
+    assert found is not None
+    assert "over 1" in found.solver  # ten to some more of 90 atoms
+    assert_optimal(found, atoms, mass, exact.value)
+    assert relaxed._solved_near(atoms, mass, PARITY, exact.multipliers, error=1.0) is None
+    monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", 300)
+    assert relaxed._solved_near(atoms, mass, PARITY, exact.multipliers) is None  # all atoms are few

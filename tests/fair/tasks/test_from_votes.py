@@ -8,8 +8,16 @@ import pandas as pd
 import pytest
 
 from faircrowd import BayesVote, DawidSkene, MajorityVote, read_votes, simulate_crowd
+from faircrowd.constraints import ChangeBudget, Constraint, DemographicParity
 from faircrowd.errors import InputError, OptionError
-from faircrowd.fair.tasks.from_votes import fit_problem, from_posterior, known_labels, new_problem, problem_of
+from faircrowd.fair.tasks.from_votes import (
+    fit_constrained,
+    fit_problem,
+    from_posterior,
+    known_labels,
+    new_problem,
+    problem_of,
+)
 
 CROWD = simulate_crowd(60, 8, random_state=3)
 GROUPS = CROWD.sensitive_features
@@ -81,6 +89,22 @@ def test_votes_that_are_read_already() -> None:
         fit_problem(MajorityVote(), ready, read_options={"task": "task"})
     with pytest.raises(InputError, match=r"^FairCrowd needs the group of each task; give sensitive_features=\.\.\.$"):
         fit_problem(MajorityVote(), table, tasks=TASKS)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "names"),
+    [
+        ([DemographicParity(0.1, group="side"), DemographicParity(0.1, group=("side", "half"))], ["side"]),
+        ([ChangeBudget(0.5), DemographicParity(0.1, group=("side", "half"))], ["side", "half"]),
+        ([DemographicParity(0.1)], ["side", "half"]),
+    ],
+)
+def test_the_group_of_a_task_is_that_of_the_first_constraint(constraints: list[Constraint], names: list[str]) -> None:
+    columns = pd.DataFrame({"side": GROUPS, "half": np.arange(60) // 30}, index=GROUPS.index)
+    problem, _ = fit_constrained(MajorityVote(), CROWD.votes, constraints=constraints, sensitive_features=columns)
+    wanted = columns.loc[problem.tasks.to_list(), names]
+    values = wanted[names[0]].tolist() if len(names) == 1 else list(wanted.itertuples(index=False, name=None))
+    assert [problem.groups.to_list()[code] for code in problem.group] == values
 
 
 def test_a_posterior_takes_no_options_of_reading() -> None:

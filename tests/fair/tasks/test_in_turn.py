@@ -162,9 +162,10 @@ def test_words_say_what_is_added_to_labels_and_to_rivals() -> None:
     rule.in_turn.rivals[:] = [[0.25, 0.5, 7.0], [0.0, 0.0, 0.0]]
     assert str(rule).splitlines() == [
         "fair rule, gap at most 0.1 between groups 'x', 'y'; labels are tried in turn, from c to a, and one wins if "
-        "its posterior, after favours, is above those of the labels still to come, after their favours as rivals",
-        "  group x: disfavours b by 0.2500; as rivals, disfavours b by 0.2500",
-        "  group y: favours no label; as rivals, favours no label",
+        "its posterior, after these changes, is above those of the labels still to come, after their changes as "
+        "rivals:",
+        "  group x: label b lowered by 0.2500; as rivals, label b lowered by 0.2500",
+        "  group y: no label raised or lowered; as rivals, no label raised or lowered",
     ]
 
 

@@ -206,7 +206,9 @@ def test_too_few_groups_remain() -> None:
 
 def test_tiny_groups_give_a_warning_where_every_group_is_compared() -> None:
     posterior, group = tasks(2, (70, 60, 2))
-    with pytest.warns(DataWarning, match="one task can change their rates by 50%: 2; min_group=10 leaves them out"):
+    with pytest.warns(
+        DataWarning, match="one task can change their rates by 50 points: 2; min_group=10 leaves them out"
+    ):
         make_fair(posterior, group, epsilon=0.2)
 
 

@@ -145,6 +145,13 @@ def test_no_task_lies_between_a_tie_and_twice_its_width(seed: int) -> None:
     assert (learn_tie_precision(problem, gain, prices, shares, {}).tie_widths == tie_widths(prices, shares)).all()
 
 
+def test_the_only_task_of_a_group_is_all_of_its_ties() -> None:
+    problem = read_posterior(np.array([[0.5, 0.5], [0.5, 0.5], [0.9, 0.1]]), np.array([0, 1, 1]))
+    ties: Any = {(a, (0, 1)): (0.5, 0.5) for a in range(2)}
+    found = learn_tie_precision(problem, make_gain("accuracy", 2), np.zeros((2, 2)), np.array([1, 2]) / 3, ties)
+    assert found.tied_shares.tolist() == [1.0, 0.5]
+
+
 def test_sensitivity_bounds_how_far_scores_move() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):

@@ -19,6 +19,7 @@ from faircrowd.fair.thresholds.labels import Threshold, threshold_labels
 from faircrowd.fair.thresholds.relaxed import RelaxedThresholds, relaxed_thresholds
 from faircrowd.fair.thresholds.sort_keys import SortKeyFormula, cost_unit, costs_of_keys, sort_key_formula, sort_keys
 from faircrowd.fair.thresholds.sorted_group import make_sorted_group, make_window_group
+from faircrowd.fair.thresholds.sorted_stretch import SortedStretch
 from faircrowd.fair.thresholds.window import (
     UnconstrainedTotals,
     WindowSolution,
@@ -230,7 +231,7 @@ def test_runs_cut_out_of_sorted_tasks() -> None:
             0.7,
         ]
     )
-    unit, prices = cost_unit(COST), PriceFormula(COST, (0.5, 0.5), 1)
+    unit = cost_unit(COST)
     for at, margin, first, last in (
         (0.0, 2.9, 2, 11),
         (0.0, 1.0, 4, 10),
@@ -239,11 +240,20 @@ def test_runs_cut_out_of_sorted_tasks() -> None:
         (0.0, 50.0, 0, 12),
         (-0.1, 1.0, 4, 7),
     ):
-        found = window._SortedTasks([part, part], [part, part], [at, at])
-        for run in window._slice_runs(found, prices, np.array([margin, margin])):
-            keys, counts = np.unique(part[first:last], return_counts=True)
-            assert (run.keys.tolist(), run.counts.tolist()) == (keys.tolist(), counts.tolist())
-            assert (run.before[0], run.before[1] * 2**26 + run.before[2]) == (first, gain_units(part[:first], unit))
+        margins = np.array([margin, margin])
+        for begin, end in ((0, part.size), (first - 1, last + 1), (first, last + 1), (first - 1, last)):
+            gained = gain_units(part[: max(begin, 0)], unit)
+            before = max(begin, 0), gained >> 26, gained & (2**26 - 1)
+            keys = part[max(begin, 0) : end]
+            found = window._slice_runs([SortedStretch(keys, keys, before, part.size, at)] * 2, COST, margins)
+            if (begin == first > 0) or (end == last < part.size):  # the tasks beyond may be as near as rounding
+                assert found is None
+                continue
+            assert found is not None
+            for run in found:
+                keys, counts = np.unique(part[first:last], return_counts=True)
+                assert (run.keys.tolist(), run.counts.tolist()) == (keys.tolist(), counts.tolist())
+                assert (run.before[0], run.before[1] * 2**26 + run.before[2]) == (first, gain_units(part[:first], unit))
 
 
 def runs_of(problem: Problem, a: int, first: int, last: int) -> Any:

@@ -26,6 +26,7 @@ class AccuracyParity(Constraint):
     group: Columns = None
     within: Columns = None
     word: ClassVar[str] = "accuracy"
+    unit: ClassVar[str] = "gap"
     level_name: ClassVar[str] = "epsilon"
     is_about_truth: ClassVar[bool] = True
 

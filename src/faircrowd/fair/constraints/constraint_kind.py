@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
@@ -47,6 +47,9 @@ class Constraint(ABC):
     word: ClassVar[str] = ""
     """Its name in text, as in ``parity(gender) <= 0.05``; by default the name of the class."""
 
+    unit: ClassVar[str] = "level"
+    """What its limit is a limit of, in words."""
+
     level_name: ClassVar[str] = ""
     """The field that holds the limit, which a frontier varies; empty if there is no single one."""
 
@@ -71,8 +74,12 @@ class Constraint(ABC):
             given = getattr(self, name, None)
             if name == "labels" and isinstance(given, str):
                 raise OptionError(f"{type(self).__name__}.labels is a list of labels; for one label, give label=...")
-            if given is not None and not isinstance(given, str):
-                object.__setattr__(self, name, tuple(given))
+            if name != "labels" and given is not None:
+                object.__setattr__(self, name, _column_texts(given))
+            elif given is not None:
+                object.__setattr__(self, name, tuple(sorted(given, key=str) if isinstance(given, Set) else given))
+        if getattr(self, "labels", None) == ():
+            raise OptionError(f"{type(self).__name__}.labels is empty; leave it out for all labels.")
         if getattr(self, "label", None) is not None and getattr(self, "labels", None) is not None:
             raise OptionError(f"{type(self).__name__} has label and labels; give one of the two.")
         if isinstance(type(self).level_name, str) and self.level_name:  # a property names one of several limits
@@ -127,6 +134,10 @@ class Constraint(ABC):
             inside.append(f"label={label_text(label)}")
         elif labels is not None:
             inside.append(f"labels={' * '.join(map(label_text, labels))}")
+        if not self.word:  # a kind of the user's own, which is told apart by all that it was given
+            named = ("group", "within", "label", "labels", self.level_name)
+            more = [field.name for field in fields(self) if field.name not in named]  # type: ignore[arg-type]
+            inside += [f"{name}={getattr(self, name)!r}" for name in more]
         word = self.word or type(self).__name__
         return (f"{word}({', '.join(inside)}) {self.limit_text}" if inside else f"{word} {self.limit_text}").rstrip()
 
@@ -172,6 +183,13 @@ class Constraint(ABC):
 def as_columns(names: Columns) -> tuple[str, ...] | None:
     """Return names of columns as a tuple; None stays None."""
     return (names,) if isinstance(names, str) else None if names is None else tuple(names)
+
+
+def _column_texts(given: object) -> str | tuple[str, ...]:
+    """Return a column, or several, by the text of their names, in which the columns of a frame are looked up."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return str(given)
+    return tuple(map(str, sorted(given, key=str) if isinstance(given, Set) else given))
 
 
 def about(what: str, stratum: str) -> str:

@@ -33,6 +33,7 @@ class DemographicParity(Constraint):
     label: Any = None
     labels: Any = None
     word: ClassVar[str] = "parity"
+    unit: ClassVar[str] = "gap"
     level_name: ClassVar[str] = "epsilon"
 
     def relaxed_words(self, level: float, n_tasks: int) -> str:

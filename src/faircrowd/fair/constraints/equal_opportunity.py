@@ -34,6 +34,7 @@ class EqualOpportunity(Constraint):
     within: Columns = None
     labels: Any = None
     word: ClassVar[str] = "opportunity"
+    unit: ClassVar[str] = "gap"
     level_name: ClassVar[str] = "epsilon"
     is_about_truth: ClassVar[bool] = True
 
@@ -70,6 +71,7 @@ class EqualizedOdds(Constraint):
     label: Any = None
     labels: Any = None
     word: ClassVar[str] = "odds"
+    unit: ClassVar[str] = "gap"
     level_name: ClassVar[str] = "epsilon"
     is_about_truth: ClassVar[bool] = True
 

@@ -61,6 +61,15 @@ class Quantity:
         """Return a fraction."""
         return self * (1.0 / divisor)
 
+    def table(self, shape: tuple[int, int, int]) -> NDArray[np.float64]:
+        """Return the coefficient of each amount: by group, feature and outcome."""
+        flat = np.bincount(self.index, self.coefficient, int(np.prod(shape)))
+        return np.asarray(flat.reshape(shape), dtype=np.float64)
+
+    def groups(self, shape: tuple[int, int, int]) -> NDArray[np.int64]:
+        """Return the groups whose amounts it depends on."""
+        return np.unique(self.index // (shape[1] * shape[2]))
+
     def of(self, amounts: NDArray[np.float64]) -> float:
         """Return the number itself."""
         return float(amounts.ravel()[self.index] @ self.coefficient)

@@ -36,6 +36,7 @@ class RateRange(Constraint):
     within: Columns = None
     labels: Any = None
     word: ClassVar[str] = "rate"
+    unit: ClassVar[str] = "rate"
     compares_groups: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -73,7 +74,8 @@ class RateRange(Constraint):
 
     def relaxed_words(self, level: float, n_tasks: int) -> str:
         """Say what it is to relax it."""
-        return f"allow a rate of {self.easier(level)} instead of {self.level:g}"
+        what = "a rate" if self.label is None else f"a rate of label {self.label}"
+        return f"allow {what} of {self.easier(level)} instead of {self.level:g}"
 
     def comparisons(self, tasks: GroupedTasks) -> list[Comparison]:
         """Compare each rate with the limits."""

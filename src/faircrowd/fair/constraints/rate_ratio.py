@@ -34,6 +34,7 @@ class RateRatio(Constraint):
     label: Any = None
     labels: Any = None
     word: ClassVar[str] = "ratio"
+    unit: ClassVar[str] = "ratio"
     is_floor: ClassVar[bool] = True
     level_name: ClassVar[str] = "ratio"
 

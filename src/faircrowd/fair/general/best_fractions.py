@@ -3,6 +3,9 @@
 A few atoms all go to the linear program. Of many, good multipliers show which outcomes can be optimal; atoms with one
 such outcome are decided, the program is solved over the others, and its multipliers are checked on all atoms: if value
 and bound differ, or there is no solution, more outcomes are admitted and the program is solved again.
+
+Where very many atoms are nearly tied, as when a constraint leaves no use for the posterior in a cell, atoms that are
+alike are given the same fractions, and those are parted whose outcomes should differ.
 """
 
 from dataclasses import dataclass, replace
@@ -16,9 +19,10 @@ from faircrowd.fair.general.cell_atoms import (
     CellAtoms,
     amounts_of,
     best_outcomes,
+    bound_at,
     gained,
-    highest_scores,
     prices_at,
+    scores_at,
     sensitivities,
 )
 from faircrowd.fair.general.row_matrix import RowMatrix
@@ -31,6 +35,14 @@ _MAX_ATOMS_AT_ONCE = 300
 _FIRST_WIDTH = 3e-4
 _LEAST_RANGE = 0.1
 """Gains that differ by less, or by more than its inverse, are scaled."""
+
+_MOST_OPEN = 5_000
+"""Of more atoms that are not decided, those that are alike are solved for together."""
+
+_FIRST_BINS = 64
+_FINER = 16
+_PARTINGS = 6
+"""How finely atoms are told apart at first, by how much finer those that must be, and how often."""
 
 _KEPT = 1e-9
 """Rows are kept if they are violated by no more than this in all."""
@@ -86,7 +98,7 @@ def _find(atoms: CellAtoms, rows: RowMatrix, n_cells: int, start: NDArray[np.flo
     width, best = first_width, None
     allowed = _near_best(atoms, rows, n_cells, near, width)
     while True:
-        found = _restricted(atoms, rows, n_cells, allowed)
+        found = _solved(atoms, rows, n_cells, allowed)
         if found is None and best is None and width == first_width:
             least = least_violation(atoms, rows, n_cells)
             if not least.is_feasible:
@@ -108,17 +120,13 @@ def least_violation(atoms: CellAtoms, rows: RowMatrix, n_cells: int) -> BestFrac
 
     Where no row weighs tasks by their posterior, only how many tasks of a cell get an outcome counts.
     """
-    if atoms.features.shape[1] == 0:
-        mass = np.bincount(atoms.cell, weights=atoms.mass, minlength=n_cells).astype(np.float64)
-        cells = np.flatnonzero(mass > 0).astype(np.int32)
-        n_tasks = np.bincount(atoms.cell, weights=atoms.n_tasks, minlength=n_cells).astype(np.int64)
-        nothing = np.zeros((cells.size, atoms.gains.shape[1]))
-        few = CellAtoms(nothing, np.empty((cells.size, 0)), cells, mass[cells], n_tasks[cells])
-        found = _violating_least(few, rows, n_cells)
-        place = np.zeros(n_cells, dtype=np.int64)
-        place[cells] = np.arange(cells.size)
-        return replace(found, fractions=found.fractions[place[atoms.cell]])
-    return _violating_least(atoms._replace(gains=np.zeros_like(atoms.gains)), rows, n_cells)
+    atoms = atoms._replace(gains=np.zeros_like(atoms.gains))
+    if atoms.features.shape[1]:
+        return _violating_least(atoms, rows, n_cells)
+    likeness = np.unique(atoms.cell, return_inverse=True)[1]
+    few, _ = _together(atoms, likeness)
+    found = _violating_least(few, rows, n_cells)
+    return replace(found, fractions=found.fractions[likeness])
 
 
 def _violating_least(atoms: CellAtoms, rows: RowMatrix, n_cells: int) -> BestFractions:
@@ -130,7 +138,7 @@ def _violating_least(atoms: CellAtoms, rows: RowMatrix, n_cells: int) -> BestFra
         allowed[order[:: max(atoms.mass.size // _MAX_ATOMS_AT_ONCE, 1)]] = True
     width = _FIRST_WIDTH
     while True:
-        found = _restricted(atoms, rows, n_cells, allowed, 1.0)
+        found = _solved(atoms, rows, n_cells, allowed, 1.0)
         if found is None:
             raise SolverError("HiGHS found no solution of the linear program, not even one that breaks constraints.")
         if found.bound - found.value <= PROVED_OPTIMAL or allowed.all():
@@ -143,18 +151,98 @@ def _near_best(
     atoms: CellAtoms, rows: RowMatrix, n_cells: int, multipliers: NDArray[np.float64], width: float
 ) -> NDArray[np.bool_]:
     """Return whether the score of each outcome of each atom is within ``width``, in multipliers, of its best."""
-    shape = (n_cells, atoms.n_features, atoms.gains.shape[1])
+    shape = atoms.shape(n_cells)
     prices, widths = prices_at(rows, multipliers, shape), width * sensitivities(rows, shape)
     margin, best = best_outcomes(atoms, prices)
     allowed = np.zeros(atoms.gains.shape, dtype=bool)
     allowed[np.arange(best.size), best] = True
     near = np.flatnonzero(margin <= widths[atoms.cell])  # mostly few
-    cell = atoms.cell[near]
-    scores = atoms.gains[near] - prices[cell, 0]
-    if atoms.features.shape[1]:
-        scores -= np.einsum("ny,nyj->nj", atoms.features[near], prices[cell, 1:])
-    allowed[near] = scores >= scores.max(axis=1, keepdims=True) - widths[cell][:, None]
+    scores = scores_at(atoms.some(near), prices)
+    allowed[near] = scores >= scores.max(axis=1, keepdims=True) - widths[atoms.cell[near]][:, None]
     return allowed
+
+
+def _solved(
+    atoms: CellAtoms, rows: RowMatrix, n_cells: int, allowed: NDArray[np.bool_], violation_cost: float | None = None
+) -> BestFractions | None:
+    """Solve the program over the outcomes that are allowed, as ``_restricted`` does, also where very many are."""
+    is_open = allowed.sum(axis=1) > 1
+    if int(is_open.sum()) <= _MOST_OPEN:
+        return _restricted(atoms, rows, n_cells, allowed, violation_cost)
+    n_outcomes = allowed.shape[1]
+    decided = atoms.cell.astype(np.int64) * n_outcomes + np.argmax(allowed, axis=1)
+    choices = n_cells * n_outcomes + atoms.cell.astype(np.int64) * 2**n_outcomes + allowed @ 2 ** np.arange(n_outcomes)
+    alike, fineness = np.column_stack([atoms.gains, atoms.features]), _FIRST_BINS
+    likeness = _parted(np.where(is_open, choices, decided), is_open, alike, fineness)
+    best = None
+    for _ in range(_PARTINGS):
+        few, first = _together(atoms, likeness)
+        found = _restricted(few, rows, n_cells, allowed[first], violation_cost)
+        if found is None:
+            return best
+        best = _of_all(found, atoms, rows, n_cells, likeness, violation_cost)
+        if best.bound - best.value <= PROVED_OPTIMAL:
+            break
+        lost = _lost(best, atoms, rows, n_cells, likeness)
+        fineness *= _FINER
+        parted = _parted(likeness, lost[likeness] > PROVED_OPTIMAL / (10 * lost.size), alike, fineness)
+        if parted.max() == likeness.max():
+            break
+        likeness = parted
+    return best
+
+
+def _parted(
+    likeness: NDArray[np.int64], is_parted: NDArray[np.bool_], alike: NDArray[np.float64], fineness: int
+) -> NDArray[np.int64]:
+    """Return numbers, from 0, that also differ for those of some atoms that differ by more than ``1 / fineness``."""
+    key = np.zeros(likeness.size, dtype=np.int64)
+    for column in alike.T:
+        place = np.floor(column * fineness).astype(np.int64)
+        key = np.where(is_parted, key * 1_000_003 + place + 1, 0)  # where two keys are equal by chance, nothing is lost
+    order = np.lexsort((key, likeness))
+    new = (np.diff(likeness[order]) != 0) | (np.diff(key[order]) != 0)
+    found = np.empty(likeness.size, dtype=np.int64)
+    found[order] = np.concatenate([[0], np.cumsum(new)])
+    return found
+
+
+def _together(atoms: CellAtoms, likeness: NDArray[np.int64]) -> tuple[CellAtoms, NDArray[np.int64]]:
+    """Return atoms that stand for all of the same number, and the first of each."""
+    first = np.unique(likeness, return_index=True)[1]
+    mass = np.bincount(likeness, weights=atoms.mass).astype(np.float64)
+    means = [
+        np.column_stack([np.bincount(likeness, weights=atoms.mass * column) / mass for column in table.T])
+        if table.shape[1]
+        else np.empty((mass.size, 0))
+        for table in (atoms.gains, atoms.features)
+    ]
+    n_tasks = np.bincount(likeness, weights=atoms.n_tasks).astype(np.int64)
+    return CellAtoms(means[0], means[1], atoms.cell[first], mass, n_tasks), first
+
+
+def _of_all(
+    found: BestFractions,
+    atoms: CellAtoms,
+    rows: RowMatrix,
+    n_cells: int,
+    likeness: NDArray[np.int64],
+    violation_cost: float | None,
+) -> BestFractions:
+    """Return the solution for atoms that stand for others as one of all atoms, with what it gains and its bound."""
+    fractions = found.fractions[likeness]
+    value = gained(atoms, fractions) - (violation_cost or 0.0) * float(found.violation.sum())
+    bound = bound_at(atoms, rows, found.multipliers, n_cells)
+    return replace(found, fractions=fractions, value=value, bound=max(bound, value))
+
+
+def _lost(
+    best: BestFractions, atoms: CellAtoms, rows: RowMatrix, n_cells: int, likeness: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return what is lost because atoms of the same number get the same fractions, for each number."""
+    scores = scores_at(atoms, prices_at(rows, best.multipliers, atoms.shape(n_cells)))
+    lost = atoms.mass * (scores.max(axis=1) - np.einsum("nj,nj->n", best.fractions, scores))
+    return np.asarray(np.bincount(likeness, weights=lost))
 
 
 class _Columns(NamedTuple):
@@ -174,7 +262,7 @@ def _restricted(
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-    shape = (n_cells, atoms.n_features, atoms.gains.shape[1])
+    shape = atoms.shape(n_cells)
     is_open = allowed.sum(axis=1) > 1
     opened = np.flatnonzero(is_open)
     fractions = allowed.astype(np.float64)
@@ -239,7 +327,7 @@ def _restricted(
         multipliers = rows.balanced(np.clip(multipliers, -violation_cost, violation_cost))
     value = gained(atoms, fractions)
     value -= (violation_cost or 0.0) * float(violation.sum())
-    bound = highest_scores(atoms, prices_at(rows, multipliers, shape)) + rows.dual_cost(multipliers)
+    bound = bound_at(atoms, rows, multipliers, n_cells)
     solver = f"linear program over {opened.size:,} of {atoms.mass.size:,} atoms and {rows.n_rows:,} rows"
     return BestFractions(fractions, multipliers, value, max(bound, value), violation, solver)
 

@@ -82,17 +82,18 @@ class _Added:
 
     def __init__(self, problem: ConstrainedProblem, partition: int, outcomes: Codes) -> None:
         self.shape = problem.grouped[partition].shape
-        self.group = problem.partitions[partition].group
+        self.groups, self.chances = problem.memberships(partition, problem.atom)
         self.features = np.column_stack([np.ones(outcomes.size), problem.tasks.posterior])
         self.outcomes = outcomes
 
     def error(self, quantity: Quantity, z: float) -> float:
         """Return the standard error of a quantity; not quite 0 where all tasks add the same."""
-        groups = np.unique(quantity.index // (self.shape[1] * self.shape[2]))
-        rows = np.flatnonzero(np.isin(self.group, groups))
-        table = np.bincount(quantity.index, quantity.coefficient, int(np.prod(self.shape))).reshape(self.shape)
-        of_task = table[self.group[rows], :, self.outcomes[rows]]
-        added = np.einsum("nf,nf->n", of_task, self.features[rows]) * (rows.size / self.outcomes.size)
+        counts = np.isin(self.groups, quantity.groups(self.shape)) & (self.chances > 0)
+        rows = np.flatnonzero(counts.any(axis=1))
+        table = quantity.table(self.shape)
+        of_task = table[self.groups[rows], :, self.outcomes[rows][:, None]]
+        weighed = np.einsum("naf,nf,na->n", of_task, self.features[rows], self.chances[rows])
+        added = weighed * (rows.size / self.outcomes.size)
         span = float(np.ptp(table)) * rows.size / self.outcomes.size
         # As in Wilson's interval, which is not empty where a rate is 0.
         return float(np.sqrt((added.var() + (span * z) ** 2 / (4 * rows.size)) / rows.size)) if rows.size else np.inf

@@ -19,9 +19,11 @@ __all__ = [
     "amounts_of",
     "amounts_where",
     "best_outcomes",
+    "bound_at",
     "gained",
     "highest_scores",
     "prices_at",
+    "scores_at",
     "sensitivities",
     "soft_scores",
 ]
@@ -34,8 +36,8 @@ class CellAtoms(NamedTuple):
     ----------
     gains : ndarray, shape (n_atoms, n_outcomes)
         What each outcome gains.
-    features : ndarray, shape (n_atoms, n_classes or 0)
-        The posterior; no columns if no constraint weighs tasks by it.
+    features : ndarray, shape (n_atoms, n_features - 1)
+        What constraints weigh tasks by: the posterior of some classes, or the probabilities of uncertain groups.
     cell : ndarray of int32, shape (n_atoms,)
     mass : ndarray, shape (n_atoms,)
         The atom's part of all weight.
@@ -51,8 +53,12 @@ class CellAtoms(NamedTuple):
 
     @property
     def n_features(self) -> int:
-        """Number of features: one, which is 1 for all tasks, and the posterior if a constraint weighs tasks by it."""
+        """Number of features: one, which is 1 for all tasks, and those that constraints weigh tasks by."""
         return 1 + int(self.features.shape[1])
+
+    def shape(self, n_cells: int) -> tuple[int, int, int]:
+        """Return the shape of amounts and prices: cells, features, outcomes."""
+        return n_cells, self.n_features, int(self.gains.shape[1])
 
     def some(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> "CellAtoms":
         """Return some of the atoms."""
@@ -68,6 +74,19 @@ def sensitivities(rows: RowMatrix, shape: tuple[int, int, int]) -> NDArray[np.fl
     """Return, per cell, by how much a score changes at most if one multiplier changes by one; at least 1."""
     largest = np.asarray(abs(rows.on_amounts).max(axis=0).toarray()).reshape(shape)
     return np.asarray(np.maximum(largest.max(axis=(1, 2)), 1.0))
+
+
+def bound_at(atoms: CellAtoms, rows: RowMatrix, multipliers: NDArray[np.float64], n_cells: int) -> float:
+    """Return the bound that multipliers prove: no outcomes that keep the rows gain more."""
+    return highest_scores(atoms, prices_at(rows, multipliers, atoms.shape(n_cells))) + rows.dual_cost(multipliers)
+
+
+def scores_at(atoms: CellAtoms, prices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the score of each outcome of each atom."""
+    scores = atoms.gains - prices[atoms.cell, 0]
+    if atoms.features.shape[1]:
+        scores -= np.einsum("ny,nyj->nj", atoms.features, prices[atoms.cell, 1:])
+    return np.asarray(scores)
 
 
 def best_outcomes(atoms: CellAtoms, prices: NDArray[np.float64]) -> tuple[NDArray[np.float64], Codes]:
@@ -92,7 +111,7 @@ def soft_scores(
 
 def amounts_of(atoms: CellAtoms, fractions: NDArray[np.float64], n_cells: int) -> NDArray[np.float64]:
     """Return the amounts of outcomes, given the fraction of each atom that gets each outcome."""
-    amounts = np.zeros((n_cells, atoms.n_features, atoms.gains.shape[1]))
+    amounts = np.zeros(atoms.shape(n_cells))
     _add_amounts(atoms.features, atoms.cell, atoms.mass, fractions, amounts)
     return amounts
 
@@ -104,7 +123,7 @@ def gained(atoms: CellAtoms, fractions: NDArray[np.float64]) -> float:
 
 def amounts_where(atoms: CellAtoms, outcome: Codes, is_counted: NDArray[np.bool_], n_cells: int) -> NDArray[np.float64]:
     """Return the amounts of outcomes of some atoms, all of whose tasks get the same outcome."""
-    amounts = np.zeros((n_cells, atoms.n_features, atoms.gains.shape[1]))
+    amounts = np.zeros(atoms.shape(n_cells))
     _add_whole(atoms.features, atoms.cell, atoms.mass, outcome, is_counted, amounts)
     return amounts
 

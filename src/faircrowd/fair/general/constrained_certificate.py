@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._display import Displayed, Tabular
 from faircrowd.aggregate.posterior import choose
 from faircrowd.errors import InputError
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.listed import is_about_all, needed_columns
 from faircrowd.fair.constraints.quantities import Difference, Range
-from faircrowd.fair.general.cell_atoms import gained, highest_scores, prices_at
+from faircrowd.fair.general.cell_atoms import bound_at, gained
 from faircrowd.fair.general.constrained_solve import ConstrainedProblem, ConstrainedSolution, outcome_names, pose
+from faircrowd.fair.general.uncertain_bounds import uncertain_ranges
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.group_columns import read_group_columns
 from faircrowd.fair.tasks.read_posterior import label_codes, read_posterior
-from faircrowd.fair.tolerances import EQUAL_VALUES, SLACK
+from faircrowd.fair.tolerances import EQUAL_VALUES, SLACK, WHOLE_COUNT
 from faircrowd.votes import Vocabulary
+from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
 
 if TYPE_CHECKING:
@@ -36,8 +39,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class KeptConstraint:
+@dataclass(frozen=True, repr=False)
+class KeptConstraint(Displayed):
     """One constraint, and how the labels stand to it.
 
     Attributes
@@ -61,7 +64,13 @@ class KeptConstraint:
         Groups that it does not speak of, with the reason.
     estimated : dict or None
         The real level as estimated from known labels, with an interval, if it speaks of the truth and there are some.
+    uncertain : dict or None
+        If groups are known by their probabilities only, so that levels are estimates: ``column``, the ``level`` that
+        is possible at worst, and the ``ranges`` of the quantities of each comparison
+        (:mod:`faircrowd.fair.general.uncertain_bounds`). None if they are known.
     """
+
+    _in_short = ("text", "level_before", "level", "kept")
 
     text: str
     limit: float | None
@@ -74,14 +83,17 @@ class KeptConstraint:
     comparisons: list[dict[str, Any]]
     left_out: dict[str, str] = field(default_factory=dict)
     estimated: dict[str, Any] | None = None
+    uncertain: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class ConstrainedCertificate:
+@dataclass(frozen=True, repr=False)
+class ConstrainedCertificate(Tabular):
     """What labels under a list of constraints promise and reach; ``verify`` recomputes it.
 
     All of it is about the posterior that the labels were made from. Names that :class:`faircrowd.fair.Certificate` has,
     too, mean the same here.
+
+    ``to_frame()`` has one row per constraint, comparison and group: its value before and after, with the limit.
 
     Attributes
     ----------
@@ -110,7 +122,11 @@ class ConstrainedCertificate:
         For ``decision="randomized"``: ``value`` and ``levels`` of the randomized labels on average.
     calibration : dict or None
         How the posterior was calibrated; None without known labels.
+    style : Style
+        The kind of frame that the tasks came in, for ``to_frame``; not part of the document.
     """
+
+    _in_short = ("asked", "kept", "changed", "reviewed", "tasks", "believed_accuracy")
 
     constraints: list[KeptConstraint]
     believed_accuracy: float
@@ -138,6 +154,12 @@ class ConstrainedCertificate:
     why: str = ""
     on_average: dict[str, Any] | None = None
     calibration: dict[str, Any] | None = None
+    style: Style = field(default_factory=Style, repr=False, compare=False)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The constraints in text."""
+        return tuple(constraint.text for constraint in self.constraints)
 
     @property
     def kept(self) -> bool:
@@ -145,8 +167,12 @@ class ConstrainedCertificate:
         return all(constraint.kept for constraint in self.constraints)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as plain values, ready for JSON."""
-        return asdict(self)
+        """Return the certificate as plain values, ready for JSON; without what was not estimated or drawn."""
+        found = asdict(self)
+        for kept in found["constraints"]:
+            if kept["estimated"] is None:
+                del kept["estimated"]
+        return {name: value for name, value in found.items() if value is not None and name != "style"}
 
     def verify(
         self,
@@ -224,9 +250,7 @@ def dual_bound(problem: ConstrainedProblem, multipliers: NDArray[np.float64]) ->
     """Return the bound that multipliers prove: no outcomes that keep the constraints gain more."""
     if multipliers.shape != (problem.rows.n_rows,):
         raise InputError(f"There are {multipliers.size} multipliers for {problem.rows.n_rows} rows.")
-    shape = (problem.n_cells, problem.atoms.n_features, problem.n_outcomes)
-    balanced = problem.rows.balanced(multipliers)
-    return highest_scores(problem.atoms, prices_at(problem.rows, balanced, shape)) + problem.rows.dual_cost(balanced)
+    return bound_at(problem.atoms, problem.rows, problem.rows.balanced(multipliers), problem.n_cells)
 
 
 class Measured(NamedTuple):
@@ -274,7 +298,7 @@ def certify_constraints(
     tasks, gain = problem.tasks, problem.gain
     fractions, own = problem.fractions_of(solution.outcomes), problem.fractions_of(tasks.own)
     after, before, average = (measure(problem, found) for found in (fractions, own, best.fractions))
-    relief = _relief(problem, solution.excess, is_drawn=decision == "randomized")
+    relief = _relief(problem, solution.excess, best.fractions if decision == "randomized" else None)
     kept = []
     for c, constraint in enumerate(problem.constraints):
         (values, worst, level, excess), (values_before, _, level_before, _) = after[c], before[c]
@@ -301,7 +325,8 @@ def certify_constraints(
                     }
                     for comparison, now, then in zip(comparisons, values, values_before, strict=True)
                 ],
-                left_out=problem.left_out[partition] | _too_few(constraint, problem, c),
+                left_out=problem.left_out[partition] | problem.alone(c) | _too_few(constraint, problem, c),
+                uncertain=uncertain_ranges(problem, c, fractions),
             )
         )
     mass = problem.atoms.mass
@@ -361,19 +386,28 @@ _WHY_DRAWN = (
 )
 
 
-def _relief(problem: ConstrainedProblem, excess: float, *, is_drawn: bool) -> list[float]:
+def _relief(problem: ConstrainedProblem, excess: float, drawn: NDArray[np.float64] | None) -> list[float]:
     """Return by how much each limit may be exceeded, in units of the quantities.
 
-    Labels of a draw may be off by one task in each cell of two groups; others by a part of a task of the smallest.
+    Labels that were drawn from fractions of atoms may be off by one task in each cell of two groups, or, where tasks
+    are weighed, in each atom that was split; others by a part of a task of the smallest group.
     """
     found = []
-    for c, (_, partition, comparisons) in enumerate(problem.compared):
+    n_split = 0
+    if drawn is not None:
+        expected = problem.atoms.n_tasks[:, None] * drawn
+        n_split = int((np.abs(expected - np.rint(expected)).max(axis=1) > WHOLE_COUNT).sum())
+    for c, (constraint, (_, partition, comparisons)) in enumerate(
+        zip(problem.constraints, problem.compared, strict=True)
+    ):
         one_task = float(problem.rows.relief[problem.rows.constraint == c].max(initial=0.0))
         if any(isinstance(comparison, Difference) for comparison in comparisons):
             one_task *= 2.0  # half of it in each row
-        if is_drawn:
+        if drawn is not None:
             several = any(len(comparison.quantities) > 1 for comparison in comparisons)
-            one_task *= float(np.bincount(problem.of_cell[partition]).max()) * (2.0 if several else 1.0)
+            n_off = float(np.bincount(problem.of_cell[partition]).max())
+            weighs = constraint.is_about_truth or bool(problem.partitions[partition].uncertain)
+            one_task *= (max(n_off, float(n_split)) if weighs else n_off) * (2.0 if several else 1.0)
         found.append(one_task * excess if np.isfinite(excess) else 0.0)
     return found
 

@@ -1,45 +1,56 @@
 """Labels under a list of constraints, and what comes with them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from faircrowd._checks import check_choice, check_count, check_number, few, warn
+from faircrowd._checks import check_choice, check_count, few, warn
+from faircrowd._display import Labelled, chart_of
 from faircrowd.errors import DataWarning, DrasticChangeWarning, InfeasibleError, OptionError
 from faircrowd.fair.constraints.constraint_kind import Constraint
-from faircrowd.fair.general.best_fractions import BestFractions, find_best_fractions
-from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate, certify_constraints, measure
+from faircrowd.fair.general.best_fractions import BestFractions
+from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate, KeptConstraint, certify_constraints
 from faircrowd.fair.general.constrained_rule import ConstrainedRule, named_outcomes
 from faircrowd.fair.general.constrained_solve import ConstrainedProblem, ConstrainedSolution, pose, solve_constraints
 from faircrowd.fair.general.learn_rule import constrained_rule_of
 from faircrowd.fair.general.least_relaxation import find_clash
+from faircrowd.fair.general.limit_frontier import (
+    LimitFrontier,
+    check_limits,
+    limits_to_try,
+    point_of,
+    solve_limits,
+    varied,
+)
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.group_columns import GroupColumns
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes.group_policy import left_out_lines
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["ConstrainedResult", "LevelPoint", "refuse_with_constraints", "solve_constrained", "warn_of_constrained"]
+if TYPE_CHECKING:
+    from faircrowd._display import Chart
 
-_LEVELS = 21
+__all__ = [
+    "ConstrainedResult",
+    "refuse_with_constraints",
+    "solve_constrained",
+    "uncertain_words",
+    "warn_of_constrained",
+]
+
 _MANY_CHANGED = 0.25
 
 
-class LevelPoint(NamedTuple):
-    """What the best randomized labels reach at one limit of a constraint; NaN where the constraints cannot hold."""
-
-    limit: float
-    level: float
-    value: float
-
-
-@dataclass(frozen=True, eq=False)
-class ConstrainedResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConstrainedResult(Labelled):
     """Fair labels under a list of constraints, and what comes with them.
+
+    ``to_frame()`` has one row per task: label, label before, posterior, sensitive columns and reason.
 
     Attributes
     ----------
@@ -56,12 +67,17 @@ class ConstrainedResult:
         Which tasks are sent to a person.
     alarm : str
         A warning about labels that were ruined to keep the constraints; empty if they were not.
+    strict : bool
+        Whether the labels were asked to keep every limit to the letter.
     """
+
+    _in_short = ("certificate", "alarm")
 
     problem: ConstrainedProblem
     solved: ConstrainedSolution
     rule: ConstrainedRule
     certificate: ConstrainedCertificate
+    strict: bool = False
 
     @cached_property
     def labels(self) -> Any:
@@ -92,7 +108,14 @@ class ConstrainedResult:
         certificate, tasks = self.certificate, self.problem.tasks
         counts = [np.bincount(codes, minlength=self.problem.n_outcomes) for codes in (tasks.own, self.label_codes)]
         gone = [tasks.classes.names[k] for k in range(tasks.n_classes) if counts[0][k] and not counts[1][k]]
+        unlikely = counts[1][: tasks.n_classes].astype(bool) & ~(tasks.posterior > 0).any(axis=0)
         told = []
+        if unlikely.any():
+            new = [tasks.classes.names[k] for k in np.flatnonzero(unlikely).tolist()]
+            told.append(
+                f"{int(counts[1][: tasks.n_classes][unlikely].sum()):,} tasks get the label {few(new)}, which "
+                "has probability 0 in every task,"
+            )
         if certificate.changed_share > _MANY_CHANGED:
             told.append(f"{certificate.changed:,} of {certificate.tasks:,} labels change")
         if gone:
@@ -108,41 +131,54 @@ class ConstrainedResult:
         )
 
     @cached_property
-    def frontier(self) -> "tuple[LevelPoint, ...]":
-        """What other limits of the first constraint would give, the others fixed."""
+    def frontier(self) -> LimitFrontier:
+        """What other limits of the first constraint with a single limit would give, the others fixed."""
         return self.frontier_over()
 
     def frontier_over(
-        self, constraint: int | None = None, levels: Sequence[float] | None = None
-    ) -> tuple[LevelPoint, ...]:
-        """Return what the best randomized labels reach at other limits of one constraint, the others fixed.
+        self, constraint: int | str | None = None, levels: Sequence[float] | None = None
+    ) -> LimitFrontier:
+        """Return what other limits of one constraint would give, the others fixed: the labels of each, in numbers.
+
+        At the limit that the constraint has, these are the numbers of the certificate; at others, of the labels that
+        :func:`faircrowd.make_fair` returns for it (without ``strict``, which may take a minute each).
 
         Parameters
         ----------
-        constraint : int, optional
-            The number of the constraint; by default the first that has a single limit.
+        constraint : int or str, optional
+            The number of the constraint, from 0, or its text, with or without the limit; by default the first that has
+            a single limit.
         levels : sequence of float, optional
-            The limits; by default 21 from 0 to twice its own limit (from half to 1 for a floor), and its own.
+            The limits; by default round ones from the tightest to the first that asks for nothing, and its own.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from faircrowd import make_fair
+        >>> from faircrowd.constraints import ChangeBudget, DemographicParity
+        >>> p = np.array([0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1])
+        >>> asked = [DemographicParity(0.5), ChangeBudget(0.25)]
+        >>> fair = make_fair(np.stack([1 - p, p], axis=1), [1, 1, 1, 1, 0, 0, 0, 0], constraints=asked)
+        >>> [(point.limit, point.level, point.changed) for point in fair.frontier_over("parity", [0.25, 0.5, 1.0])]
+        [(0.25, None, None), (0.5, 0.5, 2), (1.0, 1.0, 0)]
         """
-        constraints = self.problem.constraints
-        movable = [c for c, kept in enumerate(constraints) if kept.level_name]
-        if not movable or (constraint is not None and constraint not in movable):
-            raise OptionError("A frontier varies the limit of one constraint, and this one has no single limit.")
-        number = movable[0] if constraint is None else constraint
-        own = constraints[number].level
-        if levels is None:
-            ends = (own / 2, 1.0) if constraints[number].is_floor else (0.0, min(2 * own, 1.0) or 0.1)
-            levels = sorted({*np.linspace(*ends, _LEVELS).tolist(), own})
-        points, start = [], self.solved.best.multipliers
-        for limit in levels:
-            posed = self.problem.with_level(number, check_number("levels", limit, low=0, high=1))
-            best = find_best_fractions(posed.atoms, posed.rows, posed.n_cells, start)
-            if best.is_feasible:
-                start = best.multipliers
-                points.append(LevelPoint(limit, measure(posed, best.fractions)[number].level, best.value))
-            else:
-                points.append(LevelPoint(limit, np.nan, np.nan))
-        return tuple(points)
+        number = varied(self.problem.constraints, constraint)
+        limits = limits_to_try(self.problem, number) if levels is None else check_limits(levels)
+        decision, seed = self.certificate.decision, self.rule.random_state
+        found = solve_limits(self.problem, number, limits, decision, seed, self.solved)
+        points = [point_of(limit, solution, number, decision) for limit, solution in found]
+        varied_one = self.problem.constraints[number]
+        return LimitFrontier(points, varied_one, self.certificate.objective, self.problem.tasks.style)
+
+    def plot(self, chart: str = "rates") -> "Chart":
+        """Return a chart of the labels.
+
+        Parameters
+        ----------
+        chart : {"rates", "frontier"}
+            What each constraint compares, by group, before and after; or what other limits of the first would cost.
+        """
+        return chart_of(self, chart)
 
 
 def solve_constrained(
@@ -166,6 +202,12 @@ def solve_constrained(
     """
     check_choice("decision", decision, ("deterministic", "randomized"))
     random_state = check_count("random_state", random_state)
+    if strict and decision == "randomized":
+        raise OptionError(
+            "strict=True is for deterministic labels: a draw keeps limits only on average. Leave out strict, or "
+            "decision='randomized'.",
+            parameter=("strict", "decision"),
+        )
     min_group = check_count("min_group", min_group, least=1)
     if isinstance(objective, str) and objective == "f1":
         raise OptionError(
@@ -181,23 +223,36 @@ def solve_constrained(
         posed,
         solved,
         constrained_rule_of(solved, random_state),
-        certify_constraints(solved, decision, min_group, on_missing_group),
+        replace(certify_constraints(solved, decision, min_group, on_missing_group), style=problem.style),
+        strict,
     )
 
 
 def _check_repeats(constraints: Sequence[Constraint]) -> None:
-    """Raise if two constraints are the same but for their limit."""
+    """Raise if two constraints are the same but for their limit, and how they are written."""
     seen: dict[object, Constraint] = {}
     for constraint in constraints:
-        same = (
-            constraint.with_level(0.5) if isinstance(constraint, Constraint) and constraint.level_name else constraint
-        )
-        try:
-            other = seen.setdefault(same, constraint)
-        except TypeError:  # a list of columns or labels; not hashable
-            other = seen.setdefault(repr(same), constraint)
-        if other is not constraint:
-            raise OptionError(f"{other} and {constraint} are about the same; keep one.", parameter="constraints")
+        subject = _subject(constraint)
+        if subject in seen:
+            raise OptionError(
+                f"{seen[subject]} and {constraint} are about the same; keep one.", parameter="constraints"
+            )
+        seen[subject] = constraint
+
+
+def _subject(constraint: Constraint) -> object:
+    """Return what a constraint is about, but for its limit: equal for a list of one column and the column itself."""
+    values = {one.name: getattr(constraint, one.name) for one in fields(constraint)}  # type: ignore[arg-type]
+    values.pop(constraint.level_name, None)
+    label, labels = values.pop("label", None), values.pop("labels", None)
+    columns = constraint.group_columns
+    written = {
+        **values,
+        "group": None if columns is None else sorted(set(columns)),
+        "within": sorted(set(constraint.stratum_columns)),
+        "labels": sorted(map(repr, labels)) if labels is not None else None if label is None else [repr(label)],
+    }
+    return type(constraint), constraint.level_name, repr(sorted(written.items()))
 
 
 def refuse_with_constraints(confidence: float | None, promise: str, positive: object, small_groups: str) -> None:
@@ -218,9 +273,28 @@ def refuse_with_constraints(confidence: float | None, promise: str, positive: ob
 
 def warn_of_constrained(result: ConstrainedResult) -> None:
     """Warn of groups that were left out, and of labels that were ruined to keep the constraints."""
-    for left_out, tasks in zip(result.problem.left_out, result.problem.grouped, strict=True):
+    problem = result.problem
+    alone = [(problem.alone(c), problem.grouped[t]) for c, t, _ in problem.compared]
+    for left_out, tasks in [*zip(problem.left_out, problem.grouped, strict=True), *alone]:
         sizes = dict(zip(tasks.groups, tasks.tasks.tolist(), strict=True))
         for line in left_out_lines(left_out, sizes, ()):
             warn(line, DataWarning)
+    for kept in result.certificate.constraints:
+        if kept.uncertain is not None:
+            warn(f"{kept.text}: {uncertain_words(kept)}", DataWarning)
     if result.alarm:
         warn(result.alarm, DrasticChangeWarning)
+
+
+def uncertain_words(kept: KeptConstraint) -> str:
+    """Say what levels of groups are worth that are known by their probabilities; nothing if they are known."""
+    if kept.uncertain is None:
+        return ""
+    column, worst = kept.uncertain["column"], kept.uncertain["level"]
+    told = (
+        f"the groups of {column} are known by probabilities, so {kept.level:.4g} is an estimate. It is right if labels "
+        "do not depend on the group among tasks of similar probability"
+    )
+    if worst is None:
+        return f"{told}, and if the truth does not, either."
+    return f"{told}; if they do, it may be {worst:.4g}."

@@ -14,10 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import LARGEST, check_choice, few, warn
+from faircrowd._display import Displayed
 from faircrowd.aggregate.posterior import choose
-from faircrowd.errors import DataWarning, InputError
+from faircrowd.errors import DataWarning, InputError, UnknownGroupError
 from faircrowd.exact.hashing import draw, task_keys, uniforms
 from faircrowd.fair.general.constrained_solve import outcome_names
+from faircrowd.fair.rule_forms.price_table import (
+    PriceTable,
+    TaskGroups,
+    chances_in,
+    codes_in,
+    is_table,
+    n_known,
+    priced,
+)
 from faircrowd.fair.rule_forms.rule_json import CONSTRAINED, EDITED, is_tie, read_rule_json
 from faircrowd.fair.rule_forms.sql import SqlCell, case_of_cells, check_apart, identifier, literal, own_label
 from faircrowd.fair.tasks.group_columns import GroupColumns, read_group_columns
@@ -27,14 +37,14 @@ from faircrowd.fair.tasks.tie_precision import sensitivity, step_of
 from faircrowd.fair.tolerances import TIE
 from faircrowd.storage.json_values import from_plain, to_plain
 from faircrowd.votes import Vocabulary
-from faircrowd.votes.vocabulary import Codes, value_name
+from faircrowd.votes.vocabulary import Codes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from faircrowd._types import ByTask, FrameLike
 
-__all__ = ["ConstrainedRule", "PriceTable", "TieSplit", "named_outcomes", "priced"]
+__all__ = ["ConstrainedRule", "PriceTable", "TaskGroups", "TieSplit", "named_outcomes"]
 
 
 _SCHEMA = 1
@@ -46,41 +56,6 @@ _TABLE_KEYS = {"constraint", "columns", "by_own_label", "groups", "prices"}
 _TIE_KEYS = {"groups", "outcomes", "weights", "width"}
 _MOST_CELLS = 20_000
 """An SQL expression of more cases would be tens of megabytes long."""
-
-
-class PriceTable(NamedTuple):
-    """The prices of one constraint.
-
-    Attributes
-    ----------
-    constraint : str
-        The constraint in text.
-    columns : tuple of str
-        The sensitive columns; none if the groups are the own labels, or if there is one group of all tasks.
-    by_own_label : bool
-    groups : tuple
-        The groups: values of one column, or tuples.
-    prices : ndarray, shape (n_groups, 1 + n_classes, n_outcomes)
-        The price of each outcome, and by how much it grows with the posterior of each class.
-    """
-
-    constraint: str
-    columns: tuple[str, ...]
-    by_own_label: bool
-    groups: tuple[Any, ...]
-    prices: NDArray[np.float64]
-
-    def group_names(self) -> list[str]:
-        """Return each group in words: ``gender=f, race=a``."""
-        if self.by_own_label:
-            return [f"own label {value_name(label)}" for label in self.groups]
-        if not self.columns:
-            return ["all tasks"]
-        parts = [(group,) if len(self.columns) == 1 else group for group in self.groups]
-        return [
-            ", ".join(f"{name}={value_name(value)}" for name, value in zip(self.columns, part, strict=True))
-            for part in parts
-        ]
 
 
 class TieSplit(NamedTuple):
@@ -102,8 +77,8 @@ _Cell = tuple[int, ...]
 """The code of a task's group in each table."""
 
 
-@dataclass(frozen=True, eq=False)
-class ConstrainedRule:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConstrainedRule(Displayed):
     """A rule that labels tasks by their posterior and sensitive columns.
 
     Attributes
@@ -133,14 +108,16 @@ class ConstrainedRule:
     >>> rule = make_fair(posterior, groups, constraints=[DemographicParity(0.7, group="side", label="yes")]).rule
     >>> print(rule)
     fair rule for parity(side, label=yes) <= 0.7
-    the label with the highest posterior wins, after these favours, which add up:
+    the label with the highest posterior wins, after these changes, which add up:
       parity(side, label=yes) <= 0.7
-        side=left: favours no by 0.1000
-        side=right: favours yes by 0.1500
+        side=left: label no raised by 0.1000
+        side=right: label yes raised by 0.1500
       tied labels are drawn with probabilities that keep the constraints
     >>> ConstrainedRule.from_json(rule.to_json()).predict(posterior, groups).tolist()
     ['yes', 'yes', 'no', 'no', 'no']
     """
+
+    _in_short = ("constraints", "classes", "columns")
 
     classes: tuple[Any, ...]
     tables: tuple[PriceTable, ...]
@@ -175,7 +152,7 @@ class ConstrainedRule:
         6, unless other tasks were nearer to a tie than that. A posterior in 32 bits has 7.
         """
         needed = [
-            np.log10(max(sensitivity(self._weights(cell)), 1e-300) / (2 * tie.width)) - 1e-9
+            np.log10(max(self._sensitivity(cell), 1e-300) / (2 * tie.width)) - 1e-9
             for (cell, _), tie in self.ties.items()
         ]
         return max(int(np.ceil(max(needed, default=1.0))), 1)
@@ -195,24 +172,31 @@ class ConstrainedRule:
         return np.column_stack([self.gain_matrix, np.diag(self.gain_matrix)]), np.append(self.gain_offset, 0.0)
 
     def _prices(self, cell: _Cell) -> NDArray[np.float64]:
-        """Return the prices of a cell: the sum over the tables."""
+        """Return the prices of a cell: the sum over the tables, none of which has an uncertain column."""
         zero = np.zeros((1 + len(self.classes), len(self.outcomes)))
         return np.asarray(sum((table.prices[a] for table, a in zip(self.tables, cell, strict=True)), start=zero))
 
-    def _weights(self, cell: _Cell) -> NDArray[np.float64]:
-        """Return how the scores of a cell depend on the posterior, shape (n_classes, n_outcomes)."""
-        return np.asarray(self._gains[0] - self._prices(cell)[1:])
+    def _sensitivity(self, cell: _Cell) -> float:
+        """Return how much scores of a cell, and of any of its uncertain groups, change with the posterior."""
+        certain, cases = np.zeros((len(self.classes), len(self.outcomes))), []
+        for table, a in zip(self.tables, cell, strict=True):
+            if table.uncertain:
+                n = len(table.values)
+                cases += list(table.prices[a * n : (a + 1) * n, 1:])
+            else:
+                certain = certain + table.prices[a, 1:]
+        return max(sensitivity(self._gains[0] - certain - case) for case in cases or [0.0 * certain])
 
-    def scores(self, posterior: NDArray[np.float64], groups: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the score of each task and outcome; ``groups`` has one column of codes per table."""
+    def scores(self, posterior: NDArray[np.float64], groups: TaskGroups) -> NDArray[np.float64]:
+        """Return the score of each task and outcome."""
         matrix, offset = self._gains
         scores = posterior @ matrix + offset
-        for table, codes in zip(self.tables, groups.T, strict=True):
-            scores -= priced(table, posterior, codes)
+        for table, codes, chances in zip(self.tables, groups.codes.T, groups.chances, strict=True):
+            scores -= priced(table, posterior, codes, chances)
         return np.asarray(scores)
 
     def probabilities(
-        self, posterior: NDArray[np.float64], groups: NDArray[np.int32], own: Codes, step: float = 0.0
+        self, posterior: NDArray[np.float64], groups: TaskGroups, own: Codes, step: float = 0.0
     ) -> NDArray[np.float64]:
         """Return the probability of each outcome, one row per task.
 
@@ -237,7 +221,7 @@ class ConstrainedRule:
         near = np.flatnonzero((scores >= best - max(widths.values(), default=0.0)).sum(axis=1) > 1)
         if not widths or not near.size:
             return chances
-        cells, cell = np.unique(groups[near], axis=0, return_inverse=True)
+        cells, cell = np.unique(groups.codes[near], axis=0, return_inverse=True)
         for number, of in enumerate(map(tuple, cells.tolist())):
             if of in widths:
                 members = near[cell.ravel() == number]
@@ -247,10 +231,15 @@ class ConstrainedRule:
         return chances
 
     def _width_of(self, cell: _Cell, ties: Mapping[tuple[int, ...], TieSplit], step: float) -> float:
-        return max(max(tie.width for tie in ties.values()), sensitivity(self._weights(cell)) * step / 2)
+        return max(max(tie.width for tie in ties.values()), self._sensitivity(cell) * step / 2)
 
     def predict(
-        self, posterior: "FrameLike | ArrayLike", sensitive_features: "ByTask", *, unknown: str = "error"
+        self,
+        posterior: "FrameLike | ArrayLike",
+        sensitive_features: "ByTask | None" = None,
+        *,
+        unknown: str = "error",
+        on_missing_group: str = "error",
     ) -> Any:
         """Label new tasks from a posterior (a frame or an array, as for ``make_fair``) and their sensitive columns.
 
@@ -258,32 +247,58 @@ class ConstrainedRule:
 
         Parameters
         ----------
+        sensitive_features : optional
+            As for ``make_fair``; not needed if the rule has no ``columns``.
         unknown : {"error", "own"}
             What to do with tasks of a group that one of the tables does not know, among them new combinations of
             columns that are compared together: raise, or give them their own label (and warn how many there are).
+        on_missing_group : {"error", "drop", "own"}
+            What to do with tasks without a group: as for ``make_fair``, if the rule was learned with the same.
         """
-        problem, columns = self._read(posterior, sensitive_features)
-        outcomes = self.outcome_codes(problem, columns, unknown, step_of(posterior))
+        problem, columns = self._read(posterior, sensitive_features, on_missing_group)
+        return self.predict_problem(problem, columns, unknown, step_of(posterior))
+
+    def predict_problem(
+        self, problem: Problem, columns: GroupColumns, unknown: str = "error", step: float = 0.0
+    ) -> Any:
+        """Label the tasks of a problem; ``step`` is that of ``probabilities``."""
+        outcomes = self.outcome_codes(problem, columns, unknown, step)
         names = (*problem.classes.to_list(), *self.outcomes[problem.n_classes :])
         return named_outcomes(problem, self.in_order_of(problem, outcomes), names)
 
     def predict_proba(
-        self, posterior: "FrameLike | ArrayLike", sensitive_features: "ByTask", *, unknown: str = "error"
+        self,
+        posterior: "FrameLike | ArrayLike",
+        sensitive_features: "ByTask | None" = None,
+        *,
+        unknown: str = "error",
+        on_missing_group: str = "error",
     ) -> Any:
         """Return the probability of each outcome: 0 or 1, except where outcomes are tied.
 
         With a review budget this is an array, whose last column is the probability of a review.
         """
-        problem, columns = self._read(posterior, sensitive_features)
+        problem, columns = self._read(posterior, sensitive_features, on_missing_group)
         chances = self.chances(problem, columns, unknown, step_of(posterior))
         order = self._codes_of_classes(problem)
         found = chances[:, [*order.tolist(), *range(len(self.classes), len(self.outcomes))]]
         return found if self.has_review else problem.frame(found)
 
-    def _read(self, posterior: object, sensitive_features: "ByTask") -> tuple[Problem, GroupColumns]:
+    def _read(
+        self, posterior: object, sensitive_features: "ByTask | None", on_missing_group: str
+    ) -> tuple[Problem, GroupColumns]:
         """Read tasks; of several likeliest classes, the first in the rule is the own label, as in SQL."""
         problem = read_posterior(posterior, None, without_groups=True)
-        columns = read_group_columns(problem.tasks, sensitive_features, self.columns) if self.columns else {}
+        columns: GroupColumns = {}
+        if self.columns:
+            if sensitive_features is None:
+                raise InputError(
+                    f"The rule goes by {few(self.columns)}; give sensitive_features for these tasks.",
+                    parameter="sensitive_features",
+                )
+            columns = read_group_columns(
+                problem.tasks, sensitive_features, self.columns, take_all=False, on_missing_group=on_missing_group
+            )
         place = np.argsort(self._codes_of_classes(problem)).astype(np.int32)
         own = place[choose(problem.posterior[:, place], "first")]
         return replace(problem, own=own), columns
@@ -307,24 +322,28 @@ class ConstrainedRule:
             )
         return codes
 
-    def coded(self, problem: Problem, columns: GroupColumns) -> tuple[NDArray[np.float64], Codes, NDArray[np.int32]]:
-        """Return posterior and own labels in the order of the rule's classes, and the groups of each task.
-
-        There is one column of groups per table, with -1 for a group that the table does not know.
-        """
+    def coded(self, problem: Problem, columns: GroupColumns) -> tuple[NDArray[np.float64], Codes, TaskGroups]:
+        """Return posterior and own labels in the order of the rule's classes, and the groups of each task."""
         order = self._codes_of_classes(problem)
         posterior = np.empty_like(problem.posterior)
         posterior[:, order] = problem.posterior
         own = order[problem.own].astype(np.int32)
-        found = []
+        found, chances = [], []
         for table in self.tables:
+            known = table.of_known_columns() if table.uncertain else table
             if table.by_own_label:
-                found.append(own)
-            elif not table.columns:
-                found.append(np.zeros(own.size, dtype=np.int32))
+                codes = own
+            elif not known.columns:
+                codes = np.zeros(own.size, dtype=np.int32)
             else:
-                found.append(_codes_in(table, columns))
-        return posterior, own, np.stack(found, axis=1).astype(np.int32)
+                codes = codes_in(known, columns)
+            of_values = None
+            if table.uncertain:
+                of_values, is_strange = chances_in(table, columns)
+                codes = np.where(is_strange, -1, codes).astype(np.int32)
+            found.append(codes)
+            chances.append(of_values)
+        return posterior, own, TaskGroups(np.stack(found, axis=1).astype(np.int32), tuple(chances))
 
     def outcome_codes(
         self, problem: Problem, columns: GroupColumns, unknown: str = "error", step: float = 0.0
@@ -339,15 +358,14 @@ class ConstrainedRule:
         """Return the probability of each outcome of each task, in the order of the rule's classes."""
         check_choice("unknown", unknown, ("error", "own"))
         posterior, own, groups = self.coded(problem, columns)
-        strange = np.asarray(np.any(groups < 0, axis=1))
+        strange = groups.is_unknown
         if strange.any():
             said = f"{int(strange.sum()):,} tasks are of groups that the rule does not know: "
-            said += few(self._unknown_groups(columns, groups))
+            said += few(self._unknown_groups(columns, groups.codes))
             if unknown == "error":
-                raise InputError(f"{said}. unknown='own' gives them the aggregator's own label.")
+                raise UnknownGroupError(said)
             warn(f"{said}; they got the aggregator's own label.", DataWarning)
-        known = np.where(strange[:, None], 0, groups).astype(np.int32)
-        found = self.probabilities(posterior, known, own, step)
+        found = self.probabilities(posterior, groups.or_first(), own, step)
         found[strange] = np.eye(found.shape[1])[own[strange]]
         return found
 
@@ -393,8 +411,13 @@ class ConstrainedRule:
         ------
         InputError
             If two classes or two values of a column have the same text, as 1 and '1' do: in SQL they are one. Also if
-            there are more than 20,000 combinations of groups.
+            there are more than 20,000 combinations of groups, or groups are known by their probabilities.
         """
+        if uncertain := [table.uncertain for table in self.tables if table.uncertain]:
+            raise InputError(
+                f"The rule goes by the probabilities of the groups of {few(list(dict.fromkeys(uncertain)))}, which is "
+                "not written as SQL; label these tasks in Python, by predict."
+            )
         matrix, offset = self._gains
         cells = []
         for cell, values in self._cells():
@@ -450,6 +473,7 @@ class ConstrainedRule:
                         "groups": to_plain(table.groups),
                         "prices": table.prices.tolist(),
                     }
+                    | ({"uncertain": table.uncertain} if table.uncertain else {})
                     for table in self.tables
                 ],
                 "tie_width": self.tie_width,
@@ -477,7 +501,7 @@ class ConstrainedRule:
     @classmethod
     def _of_json(cls, read: dict[str, Any]) -> "ConstrainedRule":
         for part, keys in [*((t, _TABLE_KEYS) for t in read["tables"]), *((t, _TIE_KEYS) for t in read["ties"])]:
-            if part.keys() != keys:
+            if part.keys() - {"uncertain"} != keys:
                 raise ValueError(f"{few(sorted(part.keys() ^ keys))} is missing or unknown in a table or a tie")
         return cls(
             classes=tuple(from_plain(read["classes"])),
@@ -488,6 +512,7 @@ class ConstrainedRule:
                     table["by_own_label"],
                     tuple(from_plain(table["groups"])),
                     np.asarray(table["prices"], dtype=np.float64),
+                    table.get("uncertain", ""),
                 )
                 for table in read["tables"]
             ),
@@ -512,13 +537,13 @@ class ConstrainedRule:
         fits = [array.shape for array in arrays] == shapes and all((abs(array) <= LARGEST).all() for array in arrays)
         fits &= n_classes > 1 and len(self.tables) > 0 and type(self.has_review) is bool
         fits &= all(_differ(names) for names in (self.classes, *(table.groups for table in self.tables)))
-        fits &= all(_is_table(table, self.classes) for table in self.tables)
+        fits &= all(is_table(table, self.classes) for table in self.tables)
         fits &= self.random_state >= 0 and 0 < self.tie_width <= LARGEST
         fits &= not any(isinstance(name, tuple) for name in self.classes)
         for (cell, members), (weights, width) in self.ties.items():
             fits = fits and len(cell) == len(self.tables)
             fits = fits and all(
-                type(a) is int and 0 <= a < len(table.groups) for a, table in zip(cell, self.tables, strict=True)
+                type(a) is int and 0 <= a < n_known(table) for a, table in zip(cell, self.tables, strict=True)
             )
             fits = fits and all(is_tie(members, row, n_outcomes) for row in weights) and 0 < width <= LARGEST
             fits = fits and len(weights) in (1, n_classes)
@@ -529,14 +554,6 @@ class ConstrainedRule:
         from faircrowd.fair.general.constrained_words import rule_in_words
 
         return rule_in_words(self)
-
-
-def priced(table: PriceTable, posterior: NDArray[np.float64], codes: Codes) -> NDArray[np.float64]:
-    """Return what a table subtracts from the score of each task and outcome."""
-    prices = table.prices[codes, 0]
-    if table.prices[:, 1:].any():
-        prices = prices + np.einsum("ny,nyj->nj", posterior, table.prices[codes, 1:])
-    return np.asarray(prices)
 
 
 def _split(
@@ -557,40 +574,6 @@ def _split(
 
 def _differ(names: tuple[Any, ...]) -> bool:
     return len({(type(name), name) for name in names}) == len(names)
-
-
-def _is_table(table: PriceTable, classes: tuple[Any, ...]) -> bool:
-    """Return whether the columns and groups of a table fit together."""
-    texts = (table.constraint, *table.columns)
-    if not all(isinstance(text, str) for text in texts) or type(table.by_own_label) is not bool:
-        return False
-    if table.by_own_label:
-        return not table.columns and table.groups == classes
-    if not table.columns:
-        return len(table.groups) == 1
-    if len(table.columns) == 1:
-        return True
-    return all(isinstance(group, tuple) and len(group) == len(table.columns) for group in table.groups)
-
-
-def _codes_in(table: PriceTable, columns: GroupColumns) -> Codes:
-    """Return the code of each task's group in a table, -1 where it does not know it."""
-    if len(table.columns) == 1:
-        grouped = columns[table.columns[0]]
-        return Vocabulary.of(list(table.groups)).code_of(grouped.groups.values)[grouped.group]
-    # Each part by its own column: texts of a file and numbers of a frame are the same group.
-    parts, sizes = [], []
-    for j, name in enumerate(table.columns):
-        known = Vocabulary.of(list(dict.fromkeys(group[j] for group in table.groups)))
-        parts.append((known, known.code_of(columns[name].groups.values)[columns[name].group]))
-        sizes.append(len(known))
-    place = {
-        tuple(known.to_list().index(part) for (known, _), part in zip(parts, group, strict=True)): code
-        for code, group in enumerate(table.groups)
-    }
-    stacked = np.stack([codes for _, codes in parts], axis=1)
-    kinds, kind = np.unique(stacked, axis=0, return_inverse=True)
-    return np.array([place.get(tuple(row), -1) for row in kinds.tolist()], dtype=np.int32)[kind.ravel()]
 
 
 def named_outcomes(problem: Problem, outcomes: Codes, names: tuple[Any, ...]) -> Any:

@@ -15,12 +15,18 @@ from faircrowd.fair.constraints.quantities import Comparison, GroupedTasks
 from faircrowd.fair.general.best_fractions import BestFractions, find_best_fractions
 from faircrowd.fair.general.cell_atoms import CellAtoms, amounts_of
 from faircrowd.fair.general.partitions import (
+    CountedFeatures,
     Partition,
     PartitionKey,
     cells_of,
+    checked_comparisons,
+    counted_features,
+    features_of,
     group_tasks,
+    in_several,
     key_of,
     partition_by,
+    why_nothing,
 )
 from faircrowd.fair.general.row_matrix import Compared, RowMatrix, make_rows
 from faircrowd.fair.general.whole_outcomes import WholeOutcomes, draw_whole, gained_by, round_whole, strict_whole
@@ -28,6 +34,7 @@ from faircrowd.fair.objective import Gain
 from faircrowd.fair.program.atoms import merge, merge_by_weight
 from faircrowd.fair.tasks.group_columns import GroupColumns
 from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.tasks.uncertain_groups import UncertainGroups
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["REVIEW", "ConstrainedProblem", "ConstrainedSolution", "outcome_names", "pose", "solve_constraints"]
@@ -71,6 +78,11 @@ class ConstrainedProblem:
     atoms : CellAtoms
     atom : ndarray of int64, shape (n_tasks,)
         The atom of each task.
+    posterior : ndarray, shape (n_atoms, n_classes)
+    features : ndarray, shape (n_atoms, n_all_features)
+        All features but the first: the posterior, and what the probabilities of uncertain groups add.
+    counted : list of CountedFeatures
+        By which features tasks count for the groups of each partition.
     of_cell : list of ndarray of int32
         The group of each cell in each partition.
     compared : tuple of Compared
@@ -88,6 +100,8 @@ class ConstrainedProblem:
     atoms: CellAtoms
     atom: NDArray[np.int64]
     posterior: NDArray[np.float64]
+    features: NDArray[np.float64]
+    counted: list[CountedFeatures]
     of_cell: list[Codes]
     compared: tuple[Compared, ...]
     rows: RowMatrix
@@ -112,21 +126,47 @@ class ConstrainedProblem:
         constraints = list(self.constraints)
         constraints[number] = constraints[number].with_level(level)
         compared = [
-            Compared(c, t, old if c != number else constraints[c].comparisons(self.grouped[t]))
+            Compared(c, t, old if c != number else _comparisons(constraints[c], self.grouped[t], self.left_out[t]))
             for c, t, old in self.compared
         ]
-        rows = make_rows(compared, self.grouped, self.of_cell)
-        return replace(self, constraints=tuple(constraints), compared=tuple(compared), rows=rows)
+        rows = make_rows(compared, self.grouped, self.of_cell, self.counted, self.tasks.group.size)
+        atoms = self.atoms._replace(features=self.weighed_by(rows))
+        return replace(self, constraints=tuple(constraints), compared=tuple(compared), rows=rows, atoms=atoms)
+
+    def weighed_by(self, rows: RowMatrix) -> NDArray[np.float64]:
+        """Return the features of each atom that rows weigh tasks by."""
+        if np.array_equal(rows.features, self.rows.features):
+            return self.atoms.features
+        return np.ascontiguousarray(self.features[:, rows.features - 1])
+
+    def alone(self, number: int) -> dict[str, str]:
+        """Return the groups that a constraint finds alone in their stratum, with that as the reason."""
+        tasks = self.grouped[self.compared[number].partition]
+        found = [members for _, members in tasks.strata if members.size == 1]
+        if not self.constraints[number].compares_groups:
+            return {}
+        return {tasks.groups[int(a)]: "the only group of its stratum" for members in found for a in members}
 
     def amounts(self, fractions: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         """Return the amounts of the groups of each partition, given the fraction of each atom per outcome."""
-        by_cell = amounts_of(self.atoms._replace(features=self.posterior), fractions, self.n_cells)
+        by_cell = amounts_of(self.atoms._replace(features=self.features), fractions, self.n_cells)
         found = []
-        for tasks, of_cell in zip(self.grouped, self.of_cell, strict=True):
+        for tasks, of_cell, (group, feature) in zip(self.grouped, self.of_cell, self.counted, strict=True):
             amounts = np.zeros(tasks.shape)
-            np.add.at(amounts, of_cell, by_cell)
+            np.add.at(amounts, group[of_cell], by_cell[:, feature])
             found.append(amounts)
         return found
+
+    def memberships(self, partition: int, atoms: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the groups of a partition that some atoms count for, and the weight by which they do.
+
+        That is one group, with weight 1, if all groups are known; else one per group of the uncertain column, with its
+        probability.
+        """
+        by = self.counted[partition]
+        groups = by.group[self.of_cell[partition][self.atoms.cell[atoms]]]
+        number = by.feature[:, 0]
+        return groups, self.features[atoms][:, number - 1] if number.any() else np.ones(groups.shape)
 
     def fractions_of(self, outcomes: Codes) -> NDArray[np.float64]:
         """Return the fraction of each atom that gets each outcome."""
@@ -199,39 +239,44 @@ def pose(
     number = [keys.setdefault(key_of(constraint, columns), len(keys)) for constraint in constraints]
     partitions = tuple(partition_by(key, columns, tasks.own, tasks.classes) for key in keys)
     cell, of_cell = cells_of(partitions)
-    if tasks.weights is None:
-        merged = merge(tasks.posterior, cell, None)
-    else:
-        merged = merge_by_weight(tasks.posterior, cell, tasks.weights)
+    by_name = {partition.uncertain: columns[partition.uncertain] for partition in partitions if partition.uncertain}
+    uncertain = {name: of.probabilities for name, of in by_name.items() if isinstance(of, UncertainGroups)}
+    alike = np.column_stack([tasks.posterior, *uncertain.values()]) if uncertain else tasks.posterior
+    merged = merge(alike, cell, None) if tasks.weights is None else merge_by_weight(alike, cell, tasks.weights)
     assert merged.of_task is not None  # noqa: S101 - merge always says it
     mass = merged.mass / merged.mass.sum()
+    ends = np.cumsum([tasks.n_classes, *(table.shape[1] for table in uncertain.values())])
+    posterior, *chances = np.split(merged.gains, ends[:-1], axis=1) if uncertain else [merged.gains]
+    features, numbers = features_of(posterior, dict(zip(uncertain, chances, strict=True)))
+    counted = counted_features(partitions, numbers, tasks.n_classes)
     has_review = any(constraint.adds_review for constraint in constraints)
     grouped, left_out = [], []
-    for partition, codes in zip(partitions, of_cell, strict=True):
-        group, n_groups = codes[merged.group], len(partition.groups)
-        belief = [np.bincount(group, weights=mass * column, minlength=n_groups) for column in merged.gains.T]
+    for partition, codes, by in zip(partitions, of_cell, counted, strict=True):
+        group = codes[merged.group]
+        n_tasks = _sums_by_group(group, by, merged.n_tasks, features)[:, 0]
+        weight = _sums_by_group(group, by, mass, features)
         found, small = group_tasks(
             partition,
             tasks.classes,
-            np.bincount(group, weights=merged.n_tasks, minlength=n_groups).astype(np.int64),
-            np.bincount(group, weights=mass, minlength=n_groups).astype(np.float64),
-            np.stack(belief, axis=1),
+            np.rint(n_tasks).astype(np.int64),
+            np.ascontiguousarray(weight[:, 0]),
+            np.ascontiguousarray(weight[:, 1:]),
             has_review,
             min_group,
         )
         grouped.append(found)
         left_out.append(small)
     compared = tuple(
-        Compared(c, t, _comparisons(constraint, grouped[t]))
+        Compared(c, t, _comparisons(constraint, grouped[t], left_out[t]))
         for c, (constraint, t) in enumerate(zip(constraints, number, strict=True))
     )
-    rows = make_rows(compared, grouped, of_cell)
-    gains = gain.of(merged.gains)
+    rows = make_rows(compared, grouped, of_cell, counted, tasks.group.size)
+    gains = gain.of(posterior)
     if has_review:  # a person finds the true label, and gains what it gains
-        gains = np.column_stack([gains, merged.gains @ np.diag(gain.matrix)])
+        gains = np.column_stack([gains, posterior @ np.diag(gain.matrix)])
     atoms = CellAtoms(
         np.ascontiguousarray(gains),
-        merged.gains if rows.weighs_posterior else np.empty((mass.size, 0)),
+        np.ascontiguousarray(features[:, rows.features - 1]),
         merged.group,
         mass,
         merged.n_tasks.astype(np.int64),
@@ -246,25 +291,39 @@ def pose(
         tuple(left_out),
         atoms,
         merged.of_task,
-        merged.gains,
+        posterior,
+        features,
+        counted,
         of_cell,
         compared,
         rows,
     )
 
 
-def _comparisons(constraint: Constraint, tasks: GroupedTasks) -> tuple[Comparison, ...]:
+def _sums_by_group(
+    group: Codes, by: CountedFeatures, weight: NDArray[np.float64], features: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the sums of the features by which atoms count for each group, shape (n_groups, 1 + n_classes)."""
+    n_known, sums = by.group.shape[0], np.zeros((by.group.size, by.feature.shape[1]))
+    for value, numbers in enumerate(by.feature):
+        for place, number in enumerate(numbers):
+            weighed = weight if number == 0 else weight * features[:, number - 1]
+            sums[by.group[:, value], place] = np.bincount(group, weights=weighed, minlength=n_known)
+    return sums
+
+
+def _comparisons(constraint: Constraint, tasks: GroupedTasks, left_out: dict[str, str]) -> tuple[Comparison, ...]:
     """Return what a constraint compares; raise if there is nothing."""
-    if constraint.compares_groups and not any(members.size > 1 for _, members in tasks.strata):
-        where = f" within {', '.join(constraint.stratum_columns)}" if constraint.stratum_columns else ""
-        raise OptionError(
-            f"{type(constraint).__name__} compares groups{where}, and there are not two groups to compare."
-        )
-    if constraint.compares_groups:
-        tasks = replace(tasks, strata=tuple(part for part in tasks.strata if part[1].size > 1))
-    found = tuple(constraint.comparisons(tasks))
+    compared, alone = in_several(constraint, tasks)
+    sizes = dict(zip(tasks.groups, tasks.tasks.tolist(), strict=True))
+    found: tuple[Comparison, ...] = ()
+    if compared.strata:
+        try:
+            found = checked_comparisons(constraint, compared)
+        except OptionError as error:  # a label that there is not
+            raise OptionError(f"{constraint}: {error}", parameter=error.parameters) from None
     if not found:
-        raise OptionError(f"{constraint} compares nothing: no two groups have tasks that it speaks of.")
+        raise OptionError(f"{constraint} has no two groups to compare: {why_nothing(sizes, left_out, alone)}.")
     return found
 
 

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd.fair.general.cell_atoms import amounts_of, best_outcomes, prices_at
-from faircrowd.fair.general.constrained_rule import ConstrainedRule, PriceTable, TieSplit
-from faircrowd.fair.general.constrained_solve import ConstrainedSolution
+from faircrowd.fair.general.cell_atoms import amounts_of, best_outcomes, prices_at, scores_at
+from faircrowd.fair.general.constrained_rule import ConstrainedRule, TieSplit
+from faircrowd.fair.general.constrained_solve import ConstrainedProblem, ConstrainedSolution
+from faircrowd.fair.rule_forms.price_table import PriceTable
 from faircrowd.fair.tasks.tie_precision import ROOM, sensitivity
 from faircrowd.fair.tolerances import HIGHS_FEASIBILITY, TIE, WHOLE_COUNT
 
@@ -34,6 +35,7 @@ def constrained_rule_of(solution: ConstrainedSolution, random_state: int) -> Con
                 by_own_label=key.by_own_label,
                 groups=tuple(problem.partitions[partition].groups.to_list()),
                 prices=np.asarray(problem.rows.by_partition[partition].T @ own).reshape(shape),
+                uncertain=problem.partitions[partition].uncertain,
             )
         )
     smallest = min(float(tasks.mass[tasks.mass > 0].min()) for tasks in problem.grouped)
@@ -57,22 +59,17 @@ def _splits(solution: ConstrainedSolution, least: float) -> dict[tuple[tuple[int
     :mod:`faircrowd.fair.tasks.tie_precision`.
     """
     problem, best, atoms = solution.problem, solution.best, solution.problem.atoms
-    shape = (problem.n_cells, atoms.n_features, problem.n_outcomes)
-    prices = prices_at(problem.rows, best.multipliers, shape)
+    prices = prices_at(problem.rows, best.multipliers, atoms.shape(problem.n_cells))
     matrix = problem.gain.matrix
     if problem.has_review:
         matrix = np.column_stack([matrix, np.diag(matrix)])
-    by_posterior = np.zeros((shape[0], *matrix.shape))
-    by_posterior[:, : atoms.features.shape[1]] = prices[:, 1:]
-    room = np.array([ROOM * sensitivity(matrix - of_cell) for of_cell in by_posterior])
+    room = np.array([ROOM * max(map(sensitivity, matrix - of_cell)) for of_cell in _by_posterior(problem, prices)])
     margin, _ = best_outcomes(atoms, prices)
     part = (best.fractions > WHOLE_COUNT) & (best.fractions < 1 - WHOLE_COUNT)
     is_split = np.asarray(np.any(part, axis=1))
     near = np.flatnonzero((margin <= np.maximum(room[atoms.cell], least)) | is_split)
     cell = atoms.cell[near]
-    scores = atoms.gains[near] - prices[cell, 0]
-    if atoms.features.shape[1]:
-        scores -= np.einsum("ny,nyj->nj", atoms.features[near], prices[cell, 1:])
+    scores = scores_at(atoms.some(near), prices)
     below = scores.max(axis=1, keepdims=True) - scores
     # An atom that the program splits is tied, also where that is seen only to the tolerance of the program.
     used = np.where((best.fractions[near] > WHOLE_COUNT) & is_split[near, None], below, 0.0).max(axis=1, initial=0.0)
@@ -89,6 +86,25 @@ def _splits(solution: ConstrainedSolution, least: float) -> dict[tuple[tuple[int
         (tuple(int(codes[c]) for codes in place), members): TieSplit(weights, float(width[c]))
         for (c, members), weights in ties.weights().items()
     }
+
+
+def _by_posterior(problem: ConstrainedProblem, prices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how prices grow with the posterior, shape (n_cells, n_cases, n_classes, n_outcomes).
+
+    With uncertain groups, that depends on their probabilities; the cases are then those of a task that is surely of
+    one of them.
+    """
+    n_classes = problem.tasks.n_classes
+    full = np.zeros((problem.n_cells, 1 + problem.features.shape[1], problem.n_outcomes))
+    full[:, [0, *problem.rows.features.tolist()]] = prices
+    certain = full[:, 1 : 1 + n_classes]
+    uncertain = {
+        partition.uncertain: by.feature
+        for partition, by in zip(problem.partitions, problem.counted, strict=True)
+        if partition.uncertain
+    }
+    cases = [certain + full[:, numbers[1:]] for feature in uncertain.values() for numbers in feature]
+    return np.stack(cases or [certain], axis=1)
 
 
 _Kind = tuple[int, tuple[int, ...]]

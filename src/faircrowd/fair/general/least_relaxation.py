@@ -1,13 +1,11 @@
 """Constraints that cannot hold together: which ones clash, and the least relaxation of each that would do."""
 
-import numpy as np
-
 from faircrowd.fair.general.best_fractions import least_violation
 from faircrowd.fair.general.constrained_solve import ConstrainedProblem
 from faircrowd.fair.general.row_matrix import make_rows
 from faircrowd.fair.general.soft_dual import sample_of_cells
 
-__all__ = ["Clash", "find_clash"]
+__all__ = ["Clash", "find_clash", "tightest_limit"]
 
 _PRECISION = 1e-6
 MOST_ATOMS = 20_000
@@ -42,7 +40,7 @@ class Clash:
             told = f"{', '.join(texts[:-1])} and {texts[-1]} cannot {both} hold"
         ways = [constraints[c].relaxed_words(level, n_tasks) for c, level in self.levels.items()]
         if ways:
-            is_sampled = self.problem.rows.weighs_posterior and self.problem.atoms.mass.size > MOST_ATOMS
+            is_sampled = self.problem.rows.features.size and self.problem.atoms.mass.size > MOST_ATOMS
             return f"{told}: {', or '.join(ways)}{' (about)' * is_sampled}."
         two_sided = [str(constraints[c]) for c in self.numbers if not constraints[c].level_name]
         if two_sided:
@@ -63,6 +61,20 @@ def find_clash(problem: ConstrainedProblem) -> Clash:
         if levels:
             break
     return Clash(problem, kept, levels)
+
+
+def tightest_limit(problem: ConstrainedProblem, number: int) -> float | None:
+    """Return the tightest limit of a constraint that can be kept together with the others; None if any can be.
+
+    It is rounded to four digits, to the side that is easier to keep. Call it only if some limit can be kept.
+    """
+    constraint = problem.constraints[number]
+    tightest = problem.with_level(number, 1.0 if constraint.is_floor else 0.0)
+    everything = list(range(len(problem.constraints)))
+    if _can_hold(tightest, everything):
+        return None
+    found = _least_level(tightest, everything, number)
+    return None if found is None else float(constraint.easier(found))
 
 
 def _least_level(problem: ConstrainedProblem, kept: list[int], number: int) -> float | None:
@@ -86,10 +98,9 @@ def _least_level(problem: ConstrainedProblem, kept: list[int], number: int) -> f
 def _can_hold(problem: ConstrainedProblem, kept: list[int]) -> bool:
     """Return whether some of the constraints can hold together."""
     compared = [part for part in problem.compared if part.constraint in kept]
-    rows = make_rows(compared, problem.grouped, problem.of_cell)
+    rows = make_rows(compared, problem.grouped, problem.of_cell, problem.counted, problem.tasks.group.size)
     n_atoms = problem.atoms.mass.size
-    features = problem.posterior if rows.weighs_posterior else np.empty((n_atoms, 0))
-    atoms = problem.atoms._replace(features=features)
-    if rows.weighs_posterior and n_atoms > MOST_ATOMS:
+    atoms = problem.atoms._replace(features=problem.weighed_by(rows))
+    if rows.features.size and n_atoms > MOST_ATOMS:
         atoms = sample_of_cells(atoms, problem.n_cells, MOST_ATOMS)
     return least_violation(atoms, rows, problem.n_cells).is_feasible

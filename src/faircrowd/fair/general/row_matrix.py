@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.fair.constraints.quantities import Comparison, Difference, GroupedTasks, Quantity, Range, Ratio
+from faircrowd.fair.general.partitions import CountedFeatures
 from faircrowd.votes.vocabulary import Codes
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class RowMatrix(NamedTuple):
     Attributes
     ----------
     on_amounts : sparse array, shape (n_rows, n_cells * n_features * n_outcomes)
-        Coefficients of the amounts of the cells. If no row weighs tasks by their posterior, there is one feature.
+        Coefficients of the amounts of the cells, for the first feature and those in ``features``.
     centre : ndarray of int64, shape (n_rows,)
         The number of the centre that a row has; -1 if it has none.
     on_centre : ndarray, shape (n_rows,)
@@ -65,8 +66,9 @@ class RowMatrix(NamedTuple):
         By how much a row may be exceeded if labels of whole tasks may exceed a limit by one task of the smallest of
         the groups that are compared.
     n_centres : int
-    weighs_posterior : bool
-        Whether a row weighs tasks by their posterior.
+    features : ndarray of int64
+        The features by which a row weighs tasks, besides the first, which is 1 for all tasks: the posterior, or the
+        probabilities of groups.
     """
 
     on_amounts: "csr_array[np.float64, tuple[int, int]]"
@@ -78,7 +80,7 @@ class RowMatrix(NamedTuple):
     by_partition: "list[csr_array[np.float64, tuple[int, int]]]"
     relief: NDArray[np.float64]
     n_centres: int
-    weighs_posterior: bool
+    features: NDArray[np.int64]
 
     @property
     def n_rows(self) -> int:
@@ -119,7 +121,13 @@ class _Part(NamedTuple):
     relief: float = 0.0
 
 
-def make_rows(compared: Sequence[Compared], grouped: Sequence[GroupedTasks], of_cell: Sequence[Codes]) -> RowMatrix:
+def make_rows(
+    compared: Sequence[Compared],
+    grouped: Sequence[GroupedTasks],
+    of_cell: Sequence[Codes],
+    counted: Sequence[CountedFeatures],
+    n_tasks: int,
+) -> RowMatrix:
     """Return the rows of comparisons.
 
     Parameters
@@ -129,11 +137,15 @@ def make_rows(compared: Sequence[Compared], grouped: Sequence[GroupedTasks], of_
         The tasks as grouped by each partition.
     of_cell : sequence of ndarray of int32, shape (n_cells,)
         The group of each cell in each partition.
+    counted : sequence of CountedFeatures
+        By which features the tasks of a cell count for the groups of each partition.
+    n_tasks : int
+        The number of all tasks, also of those that no group counts.
     """
     from scipy.sparse import csr_array
 
     parts: list[tuple[int, int, _Part]] = []
-    one_task = 1.0 / float(grouped[0].tasks.sum())
+    one_task = 1.0 / n_tasks
     n_centres = 0
     for constraint, partition, comparisons in compared:
         largest = _largest_amounts(grouped[partition])
@@ -145,6 +157,7 @@ def make_rows(compared: Sequence[Compared], grouped: Sequence[GroupedTasks], of_
     on_amounts: Any = None
     _, n_features, n_outcomes = grouped[0].shape
     block = n_features * n_outcomes
+    n_all = 1 + max(int(features.feature.max()) for features in counted)
     for t, tasks in enumerate(grouped):
         rows = [row for row, (_, partition, _) in enumerate(parts) if partition == t]
         sizes = [parts[row][2].quantity.index.size for row in rows]
@@ -152,19 +165,24 @@ def make_rows(compared: Sequence[Compared], grouped: Sequence[GroupedTasks], of_
         values = np.concatenate([np.empty(0), *(parts[row][2].quantity.coefficient for row in rows)])
         table = csr_array((values, (np.repeat(rows, sizes), index)), shape=(n_rows, tasks.mass.size * block))
         by_partition.append(table)
-        # The amount of a group is the sum of those of its cells.
+        # The amount of a group is the sum of those of its cells, of the features by which their tasks count for it.
         n_cells = of_cell[t].size
-        cell, place = np.divmod(np.arange(n_cells * block), block)
+        outcomes = np.arange(n_outcomes)
+        group = counted[t].group[of_cell[t]][:, :, None, None]
+        place = (group * n_features + np.arange(n_features)[:, None]) * n_outcomes + outcomes
+        cell = np.arange(n_cells)[:, None, None, None]
+        source = (cell * n_all + counted[t].feature[:, :, None]) * n_outcomes + outcomes
         member = csr_array(
-            (np.ones(cell.size), (of_cell[t][cell].astype(np.int64) * block + place, np.arange(cell.size))),
-            shape=(tasks.mass.size * block, n_cells * block),
+            (np.ones(place.size), (place.ravel(), source.ravel())),
+            shape=(tasks.mass.size * block, n_cells * n_all * n_outcomes),
         )
         lifted = table @ member
         on_amounts = lifted if on_amounts is None else on_amounts + lifted
-    columns = np.arange(of_cell[0].size * block).reshape(-1, n_features, n_outcomes)
-    weighs = abs(on_amounts).sum(axis=0).reshape(columns.shape)[:, 1:].any()  # whether a row weighs tasks by posterior
+    columns = np.arange(of_cell[0].size * n_all * n_outcomes).reshape(-1, n_all, n_outcomes)
+    used = abs(on_amounts).sum(axis=0).reshape(columns.shape).any(axis=(0, 2))
+    used[0] = True
     return RowMatrix(
-        csr_array(on_amounts if weighs else csr_array(on_amounts)[:, columns[:, 0].ravel()]),
+        csr_array(on_amounts if used.all() else csr_array(on_amounts)[:, columns[:, used].ravel()]),
         np.array([part.centre for *_, part in parts], dtype=np.int64),
         np.array([part.on_centre for *_, part in parts], dtype=np.float64),
         np.array([part.lower for *_, part in parts], dtype=np.float64),
@@ -173,7 +191,7 @@ def make_rows(compared: Sequence[Compared], grouped: Sequence[GroupedTasks], of_
         by_partition,
         np.array([part.relief for *_, part in parts], dtype=np.float64),
         n_centres,
-        bool(weighs),
+        np.flatnonzero(used)[1:],
     )
 
 

@@ -5,13 +5,11 @@ not change: they are counted once, and each step sums over the others. The curva
 in which direction, so that few steps are needed.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.exact.quasi_newton import Loss, minimize_smooth
 from faircrowd.fair.general.cell_atoms import (
     CellAtoms,
     amounts_where,
@@ -36,10 +34,11 @@ outcomes must be to change places."""
 _COST_WIDTH = 0.1
 """How wide the corners of the cost of the limits are rounded, in temperatures."""
 
+_TOO_FAR = 10.0
+"""If multipliers move by so many times the reach, outcomes that were taken as fixed would have changed."""
+
 _MOST_CURVED_ROWS = 200
 """Of more rows, the curvature would take longer than it saves."""
-
-Loss = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
 
 
 def good_multipliers(
@@ -49,7 +48,7 @@ def good_multipliers(
 
     ``start`` may hold those of similar limits.
     """
-    shape = (n_cells, atoms.n_features, atoms.gains.shape[1])
+    shape = atoms.shape(n_cells)
     sensitivity = sensitivities(rows, shape)
     multipliers = np.zeros(rows.n_rows) if start is None else start
     nothing = np.zeros(shape)
@@ -69,7 +68,10 @@ def good_multipliers(
         fixed = amounts_where(seen, best, ~is_near, n_cells)
         near = seen.some(np.flatnonzero(is_near))
         stretch = None if of_scores is None else _stretch(of_scores, rows, temperature, multipliers)
-        multipliers = _descend(_soft_dual(near, fixed, rows, temperature, sensitivity), rows, multipliers, stretch)
+        found = _descend(_soft_dual(near, fixed, rows, temperature, sensitivity), rows, multipliers, stretch)
+        if not np.abs(found - multipliers).max(initial=0.0) <= _TOO_FAR * reach:  # the near ones alone cannot do it
+            found = _descend(_soft_dual(seen, nothing, rows, temperature, sensitivity), rows, multipliers, stretch)
+        multipliers = found
     return multipliers, 2 * _STAGES[-1][1]
 
 
@@ -118,17 +120,13 @@ def _descend(
     loss: Loss, rows: RowMatrix, start: NDArray[np.float64], stretch: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Minimise a loss from a start, in coordinates that ``stretch`` maps to multipliers."""
-    from scipy.optimize import minimize
-
     matrix = np.eye(start.size) if stretch is None else stretch
 
     def stretched(z: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         value, gradient = loss(start + matrix @ z)
         return value, matrix.T @ gradient
 
-    options: Any = {"maxiter": 100, "gtol": 1e-6}
-    found = minimize(stretched, np.zeros(start.size), method="L-BFGS-B", jac=True, options=options)
-    return rows.balanced(start + matrix @ np.asarray(found.x))
+    return rows.balanced(start + matrix @ minimize_smooth(stretched, np.zeros(start.size)))
 
 
 def _curvature(

@@ -81,8 +81,7 @@ def strict_whole(atoms: CellAtoms, rows: RowMatrix, n_cells: int, best: BestFrac
     these were enough.
     """
     start, _ = _nearest_counts(atoms, best)
-    shape = (n_cells, atoms.n_features, atoms.gains.shape[1])
-    margin, outcome = best_outcomes(atoms, prices_at(rows, best.multipliers, shape))
+    margin, outcome = best_outcomes(atoms, prices_at(rows, best.multipliers, atoms.shape(n_cells)))
     cost = margin * atoms.mass / atoms.n_tasks
     order = np.argsort(cost, kind="stable")
     start = np.zeros_like(start)
@@ -139,8 +138,7 @@ def _free_atoms(
     atoms: CellAtoms, rows: RowMatrix, n_cells: int, best: BestFractions, mixed: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Return which atoms are left to the integer program: mixed ones, and those of each cell nearest to a tie."""
-    shape = (n_cells, atoms.n_features, atoms.gains.shape[1])
-    margin, _ = best_outcomes(atoms, prices_at(rows, best.multipliers, shape))
+    margin, _ = best_outcomes(atoms, prices_at(rows, best.multipliers, atoms.shape(n_cells)))
     cost = margin * atoms.mass / atoms.n_tasks
     free = np.zeros(margin.size, dtype=bool)
     free[mixed] = True

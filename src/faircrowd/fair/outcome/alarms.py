@@ -18,13 +18,17 @@ from faircrowd.fair.gap import within
 from faircrowd.fair.promise.statement import Promise
 from faircrowd.fair.tasks.tally import Tally
 
-__all__ = ["MANY_CHANGED", "NEARLY_ALL", "alarm", "enough_epsilon", "missed"]
+__all__ = ["MANY_CHANGED", "NEARLY_ALL", "alarm", "alarm_of_classifier", "enough_epsilon", "missed"]
 
 MANY_CHANGED = 0.25
 """The share of changed labels above which there is a warning."""
 NEARLY_ALL = 0.95
 """The share of one label above which it is nearly all labels."""
 
+_KNOWN_LABELS = (
+    "a wrong posterior makes wrong gaps, and known labels show and mend it (score(truth), CalibratedCrowd())"
+)
+_OF_CLASSIFIER = "wrong probabilities make wrong gaps: held_out_ shows them, and CalibratedClassifierCV mends them"
 _FEW_TASKS = 100
 """Below this, the size of the smallest group is mentioned: it may be what makes the gap."""
 _STEPS = 1000
@@ -122,7 +126,7 @@ def alarm(
         share = float(after[found.flooded] / after.sum())
         said.append(f"{share:.1%} of all labels are {classes[found.flooded]!r}")
     cost = c.believed_accuracy_before - c.believed_accuracy
-    price = f"to bring the gap from {c.gap_before:.3f} to {c.gap:.3f}, at {cost:.1%} of believed accuracy"
+    price = f"to bring the gap from {c.gap_before:.3f} to {c.gap:.3f}, at {100 * cost:.1f} points of believed accuracy"
     return f"{', and '.join(said)}, {price}. What to do: {_remedy(c, smallest, solve)}"
 
 
@@ -134,8 +138,12 @@ def _remedy(certificate: Certificate, smallest: int, solve: Callable[[float], Ta
     if smallest < _FEW_TASKS:
         tasks = f"{smallest:,} task{'s' * (smallest != 1)}"
         ways.append(f"the smallest group has only {tasks}, and a larger min_group leaves it out")
-    ways.append("a wrong posterior makes wrong gaps, and known labels show and mend it (truth=..., calibrate=...)")
-    return "; ".join(ways)
+    return "; ".join([*ways, _KNOWN_LABELS])
+
+
+def alarm_of_classifier(text: str) -> str:
+    """Return an alarm with the advice for a classifier, whose true labels are known already."""
+    return text.replace(_KNOWN_LABELS, _OF_CLASSIFIER)
 
 
 def missed(certificate: Certificate) -> str:

@@ -16,17 +16,35 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd.exact.quasi_newton import minimize_smooth
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.rate_constraint import Constraint, prices_of, rates_of
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["atom_margins", "dual_value", "label_margins", "near_best_labels", "smoothed_multipliers"]
+__all__ = [
+    "ROUGH",
+    "atom_margins",
+    "dual_value",
+    "label_margins",
+    "near_best_labels",
+    "rough_multipliers",
+    "smoothed_multipliers",
+]
 
 _TEMPERATURES = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 _SAMPLE_TEMPERATURES = _TEMPERATURES[:5]
+ROUGH = _TEMPERATURES[2]
+"""The temperature of ``rough_multipliers``: by about how much they may err."""
+
 _LAST_TEMPERATURES = (1e-3, 3e-4)
 _REACH = (1e-2, 3e-3)
 """At the last temperatures, how near to each other labels must be to change places: ten temperatures."""
+
+_TOO_FAR = 10.0
+"""If multipliers move by so many times the reach, labels that were taken as fixed would have changed."""
+
+_SIMILAR = _TEMPERATURES[3]
+"""By about how much the multipliers of a similar epsilon err."""
 
 _SAMPLED_ATOMS = 20_000
 
@@ -76,30 +94,53 @@ def label_margins(
     return margin, label
 
 
+def rough_multipliers(atoms: Atoms, group_mass: NDArray[np.float64], constraint: Constraint) -> NDArray[np.float64]:
+    """Minimise the dual with a softened maximum at high temperatures only; a sample of the atoms is enough for that."""
+    is_small = atoms.mass.size <= _SAMPLED_ATOMS
+    sample, sample_mass = (atoms, group_mass) if is_small else _sampled(atoms, group_mass.size)
+    multipliers = fixed = np.zeros((group_mass.size, atoms.gains.shape[1]))
+    for temperature in (heat for heat in _TEMPERATURES if heat >= ROUGH):
+        multipliers = _descend(sample, sample_mass, group_mass, fixed, constraint, temperature, multipliers)
+    return multipliers
+
+
 def smoothed_multipliers(
-    atoms: Atoms, group_mass: NDArray[np.float64], constraint: Constraint, start: NDArray[np.float64] | None = None
+    atoms: Atoms,
+    group_mass: NDArray[np.float64],
+    constraint: Constraint,
+    start: NDArray[np.float64] | None = None,
+    error: float = _SIMILAR,
 ) -> NDArray[np.float64]:
     """Minimise the dual with a softened maximum, at falling temperatures; the result is near the true minimum.
 
     High temperatures need a sample only. At low ones most atoms have a label that small changes of the multipliers
     do not change: they are counted once, and each step sums over the others. From a good ``start``, such as the
-    multipliers of a similar epsilon, only the lowest temperatures are needed.
+    multipliers of a similar epsilon or rough ones, only the temperatures below its ``error`` are needed.
     """
     n_groups = group_mass.size
     multipliers = np.zeros((n_groups, atoms.gains.shape[1])) if start is None else start
+    error = np.inf if start is None else error
     fixed = np.zeros_like(multipliers)
     if atoms.mass.size <= _SAMPLED_ATOMS and atoms.decided is None:
-        for temperature in _TEMPERATURES if start is None else _LAST_TEMPERATURES:
+        for temperature in _below(error, _TEMPERATURES):
             multipliers = _descend(atoms, group_mass, group_mass, fixed, constraint, temperature, multipliers)
         return multipliers
     if atoms.decided is None:
         sample, sample_mass = _sampled(atoms, n_groups)
-        for temperature in _SAMPLE_TEMPERATURES if start is None else _LAST_TEMPERATURES[:1]:
+        for temperature in _below(error, _SAMPLE_TEMPERATURES):
             multipliers = _descend(sample, sample_mass, group_mass, fixed, constraint, temperature, multipliers)
     for temperature, reach in zip(_LAST_TEMPERATURES, _REACH, strict=True):
         near, fixed = _near_ties(atoms, group_mass, multipliers, reach)
-        multipliers = _descend(near, group_mass, group_mass, fixed, constraint, temperature, multipliers)
+        found = _descend(near, group_mass, group_mass, fixed, constraint, temperature, multipliers)
+        if not np.abs(found - multipliers).max() <= _TOO_FAR * reach:  # the few labels cannot keep the constraint alone
+            near, fixed = _near_ties(atoms, group_mass, multipliers, np.inf)
+            found = _descend(near, group_mass, group_mass, fixed, constraint, temperature, multipliers)
+        multipliers = found
     return multipliers
+
+
+def _below(error: float, temperatures: tuple[float, ...]) -> list[float]:
+    return [temperature for temperature in temperatures if temperature < error]
 
 
 def _sampled(atoms: Atoms, n_groups: int) -> tuple[Atoms, NDArray[np.float64]]:
@@ -137,8 +178,6 @@ def _descend(
     start: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Minimise the softened dual of atoms from a start; ``fixed`` holds the rates of the labels of all other tasks."""
-    from scipy.optimize import minimize
-
     n_groups, n_classes = start.shape
     shares = group_mass / group_mass.sum()
 
@@ -152,8 +191,7 @@ def _descend(
         return total, constraint.free_gradient(gradient)
 
     first = constraint.free_coordinates(start)
-    found = minimize(loss, first, method="L-BFGS-B", jac=True, options={"maxiter": 100, "gtol": 1e-6})
-    return constraint.from_free_coordinates(np.asarray(found.x), n_groups, n_classes)
+    return constraint.from_free_coordinates(minimize_smooth(loss, first), n_groups, n_classes)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from faircrowd.errors import SolverError
 from faircrowd.fair.program.atoms import Atoms
-from faircrowd.fair.program.dual import dual_value, near_best_labels, smoothed_multipliers
+from faircrowd.fair.program.dual import (
+    ROUGH,
+    atom_margins,
+    dual_value,
+    near_best_labels,
+    rough_multipliers,
+    smoothed_multipliers,
+)
 from faircrowd.fair.program.linear_program import solve_linear_program
 from faircrowd.fair.program.two_class_relaxed import solve_two_classes
 from faircrowd.fair.rate_constraint import Constraint, RateParity
@@ -19,6 +26,7 @@ from faircrowd.fair.tolerances import PROVED_OPTIMAL
 __all__ = ["Relaxed", "solve_relaxed"]
 
 _MAX_ATOMS_AT_ONCE = 300
+_MAX_ATOMS_NEAR = 1000
 _FIRST_WIDTH = 3e-4
 
 
@@ -53,7 +61,8 @@ def solve_relaxed(
     A few atoms all go to the linear program. Many of two classes are sorted. Of many others, the minimum of the
     smoothed dual shows which labels can be optimal; atoms with one such label are decided, the program is solved over
     the others, and its multipliers are checked on all atoms: if value and bound differ, or there is no solution, more
-    labels are kept and the program is solved again. ``start`` may hold the multipliers of a similar epsilon.
+    labels are kept and the program is solved again. ``start`` may hold the multipliers of a similar epsilon: the
+    program over the atoms whose labels are nearest to changing there mostly has the solution at once.
     """
     n_atoms, n_classes = atoms.gains.shape
     if n_atoms <= _MAX_ATOMS_AT_ONCE and atoms.decided is None:
@@ -67,14 +76,22 @@ def solve_relaxed(
         solved = _certified(atoms, group_mass, constraint, *sort, f"one sort of {n_atoms:,} atoms")
         if solved.bound - solved.value <= PROVED_OPTIMAL:  # always, but for weights that differ by many orders
             return solved
-    near = smoothed_multipliers(atoms, group_mass, constraint, start)
-    width = _FIRST_WIDTH
+    if start is not None:
+        solved = _solved_near(atoms, group_mass, constraint, start)
+        near = smoothed_multipliers(atoms, group_mass, constraint, start) if solved is None else start
+    elif atoms.decided is None:
+        rough = rough_multipliers(atoms, group_mass, constraint)
+        solved = _solved_near(atoms, group_mass, constraint, rough, ROUGH)
+        near = smoothed_multipliers(atoms, group_mass, constraint, rough, ROUGH) if solved is None else rough
+    else:
+        solved, near = None, smoothed_multipliers(atoms, group_mass, constraint)
+    if solved is not None:
+        return solved
+    width, widest = _FIRST_WIDTH, float(np.ptp(atoms.gains))
     best: Relaxed | None = None
     allowed = near_best_labels(atoms, group_mass, near, width)
     while True:
-        open_atoms = int((allowed.sum(axis=1) > 1).sum())
-        solver = f"smoothed dual, then linear program over {open_atoms:,} of {n_atoms:,} atoms"
-        found = _restricted(atoms, group_mass, constraint, allowed, solver)
+        found = _restricted(atoms, group_mass, constraint, allowed, _after_smoothing(allowed))
         if found is not None and (best is None or found.bound - found.value < best.bound - best.value):
             best = found
         if allowed.all() and best is None:
@@ -86,6 +103,41 @@ def solve_relaxed(
         allowed |= near_best_labels(atoms, group_mass, near, width)
         if found is not None:
             allowed |= near_best_labels(atoms, group_mass, found.multipliers, width)
+        elif width > widest:  # the multipliers are far from any that are of use
+            allowed[:] = True
+
+
+def _solved_near(
+    atoms: Atoms,
+    group_mass: NDArray[np.float64],
+    constraint: Constraint,
+    near: NDArray[np.float64],
+    error: float = 0.0,
+) -> Relaxed | None:
+    """Solve over the few atoms whose best labels are nearest to each other at these multipliers.
+
+    None if more are needed, as when labels are that near that an error of the multipliers would change others.
+    """
+    n_atoms = atoms.mass.size
+    allowed = np.zeros(atoms.gains.shape, dtype=bool)
+    for n_near in (few := min(max(n_atoms // 30, _MAX_ATOMS_AT_ONCE // 3), _MAX_ATOMS_NEAR), 4 * few):
+        if n_near >= n_atoms:
+            return None
+        margin, _ = atom_margins(atoms, group_mass, near)
+        width = float(np.partition(margin * (group_mass / group_mass.sum())[atoms.group], n_near)[n_near])
+        if width < error:
+            return None
+        allowed |= near_best_labels(atoms, group_mass, near, width)
+        found = _restricted(atoms, group_mass, constraint, allowed, _after_smoothing(allowed))
+        if found is not None and found.bound - found.value <= PROVED_OPTIMAL:
+            return found
+        near = near if found is None else found.multipliers
+    return None
+
+
+def _after_smoothing(allowed: NDArray[np.bool_]) -> str:
+    open_atoms = int((allowed.sum(axis=1) > 1).sum())
+    return f"smoothed dual, then linear program over {open_atoms:,} of {allowed.shape[0]:,} atoms"
 
 
 def _restricted(

@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 from scipy.special import erf, erfcx
 
 from faircrowd._checks import check_confidence, check_count, check_number, few
+from faircrowd._display import Displayed
 from faircrowd.errors import OptionError
 from faircrowd.fair.tolerances import MARGIN_PRECISION
 
@@ -51,8 +52,8 @@ __all__ = ["Margin", "fewest", "margin_for"]
 _MOST_TASKS_NEEDED = 10**12
 
 
-@dataclass(frozen=True)
-class Margin:
+@dataclass(frozen=True, repr=False)
+class Margin(Displayed):
     """By how much epsilon is tightened, so that a promise about all tasks like the ones at hand holds.
 
     Attributes

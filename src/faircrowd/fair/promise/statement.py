@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from faircrowd._display import Displayed
+
 __all__ = ["Promise"]
 
 
-@dataclass(frozen=True)
-class Promise:
+@dataclass(frozen=True, repr=False)
+class Promise(Displayed):
     """What is promised about the gap of a rule on all tasks like the ones at hand; ``str()`` gives it as a sentence.
 
     The tasks of each group are taken as a random sample of all tasks of the group, and the aggregator as given. The

@@ -1,7 +1,7 @@
 """From what users have to a problem: posteriors, groups and weights, read and checked."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from faircrowd._types import ByTask, ValuesLike
 
 __all__ = [
+    "NamedPosterior",
     "RowNumbers",
     "by_task",
     "check_groups",
@@ -66,6 +67,27 @@ class RowNumbers(Vocabulary):
     def take(self, codes: NDArray[Any]) -> Vocabulary:
         """Return the numbers at ``codes``: the codes themselves."""
         return Vocabulary(pa.array(np.asarray(codes, dtype=np.int64)))
+
+
+class NamedPosterior(NamedTuple):
+    """A posterior as an array whose classes have names, and perhaps its rows; results are arrays, as for an array.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_tasks, n_classes)
+    classes : Vocabulary
+    tasks : Vocabulary, optional
+        By default the tasks are 0, 1, ...
+    """
+
+    values: NDArray[np.floating[Any]]
+    classes: Vocabulary
+    tasks: Vocabulary | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+        return self.values.dtype
 
 
 _LARGEST_WEIGHT = 1e290
@@ -200,9 +222,12 @@ def _values(posterior: object) -> tuple[Vocabulary, Vocabulary, Style, NDArray[n
             _floats(frame.select(*names).to_numpy()),
             False,
         )
-    values = _floats(posterior)
+    named = posterior if isinstance(posterior, NamedPosterior) else None
+    values = _floats(posterior if named is None else named.values)
     if values.ndim != 2:
         raise InputError(f"A posterior is a frame or an array of tasks x classes; got shape {values.shape}.")
+    if named is not None:
+        return named.tasks or RowNumbers(len(values)), named.classes, Style(), values, True
     tasks, classes = (RowNumbers(n) for n in values.shape)
     return tasks, classes, Style(), values, True
 

@@ -123,25 +123,19 @@ def add_expected(
 ) -> tuple[NDArray[np.int64], ...]:
     """Add up what randomized labels of some tasks come to on average: as ``add_labels``, but counts are limbs too."""
     n_classes = tasks.posterior.shape[1]
-    own = np.eye(n_classes)[tasks.own]
-    cell = tasks.group.astype(np.int64) * n_classes + tasks.own
-    counts = [_add_by(cell, column, n_groups * n_classes, PROBABILITY_UNIT) for column in probabilities.T]
-    trust, gained = np.zeros((2, n_classes, 2), dtype=np.int64), np.zeros((2, 2), dtype=np.int64)
-    beliefs = np.zeros((n_classes, 2), dtype=np.int64)
-    once = np.zeros(tasks.own.size, dtype=np.int64)
-    for i, chances in enumerate((own, probabilities)):
-        trust[i] = [_add_by(once, column, 1, PROBABILITY_UNIT)[0] for column in (chances * tasks.posterior).T]
-        if gain.name == "gains":
-            gained[i] = _add_by(once, (chances * gain.of(tasks.posterior)).sum(axis=1), 1, gain_unit(gain))[0]
+    chances = np.ascontiguousarray(probabilities, dtype=np.float64)
+    counts = np.zeros((n_groups, n_classes, n_classes, 2), dtype=np.int64)
+    trust, beliefs = np.zeros((2, n_classes, 2), dtype=np.int64), np.zeros((n_classes, 2), dtype=np.int64)
+    gained = np.zeros((2, 2), dtype=np.int64)
+    _trust(tasks.posterior, tasks.own, trust[0])
+    _expect(tasks.posterior, tasks.group, tasks.own, chances, counts, trust[1])
+    if gain.name == "gains":
+        of_label = gain.of(tasks.posterior)
+        for i, given in enumerate((np.eye(n_classes)[tasks.own], chances)):
+            gained[i] = [limb.sum() for limb in to_limbs((given * of_label).sum(axis=1), gain_unit(gain))]
     if gain.name == "f1":
         _believe(tasks.posterior, beliefs)
-    return np.stack(counts, axis=1).reshape(n_groups, n_classes, n_classes, 2), trust, beliefs, gained
-
-
-def _add_by(cell: NDArray[np.int64], values: NDArray[np.float64], n_cells: int, unit: float) -> NDArray[np.int64]:
-    """Return the sum of the values of each cell as limbs; the limbs of up to 2**27 tasks add up exactly."""
-    limbs = [np.bincount(cell, weights=part, minlength=n_cells) for part in to_limbs(values, unit)]
-    return np.stack(limbs, axis=1).astype(np.int64)
+    return counts, trust, beliefs, gained
 
 
 def gain_unit(gain: Gain) -> float:
@@ -191,6 +185,28 @@ def _trust(posterior: NDArray[np.float64], labels: Codes, trust: NDArray[np.int6
     for start in range(0, labels.size, TERMS_PER_CARRY):
         for i in range(start, min(start + TERMS_PER_CARRY, labels.size)):
             sums[labels[i]] += to_units(posterior[i, labels[i]], PROBABILITY_UNIT)
+        carry(sums, trust)
+
+
+@numba.njit(cache=True, nogil=True)
+def _expect(
+    posterior: NDArray[np.float64],
+    group: Codes,
+    own: Codes,
+    chances: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    trust: NDArray[np.int64],
+) -> None:
+    """Add up chances by group, own label and label, and the posterior of labels, weighted by their chances."""
+    sums = np.zeros(posterior.shape[1], np.int64)
+    for start in range(0, group.size, TERMS_PER_CARRY):
+        for i in range(start, min(start + TERMS_PER_CARRY, group.size)):
+            for k in range(posterior.shape[1]):
+                units = to_units(chances[i, k], PROBABILITY_UNIT)
+                # There are as many counts as groups: they are not carried, but added up as limbs.
+                counts[group[i], own[i], k, 0] += units >> 26
+                counts[group[i], own[i], k, 1] += units & (2**26 - 1)
+                sums[k] += to_units(chances[i, k] * posterior[i, k], PROBABILITY_UNIT)
         carry(sums, trust)
 
 

@@ -160,15 +160,17 @@ def _count_near(
     beside, tied = np.zeros((least.size, n_bins), np.int64), np.zeros(least.size, np.int64)
     for first in range(0, tasks.group.size, _TASKS_AT_ONCE):  # gains take as much memory as the posterior
         rows = slice(first, first + _TASKS_AT_ONCE)
-        gains, group = gain.of(tasks.posterior[rows]), tasks.group[rows]
-        scores = gains - prices[group] if in_turn is None else in_turn.scores(gains, prices, group)
-        _add_near(scores, group, least, room, beside, tied)
+        scores, group, charged = gain.of(tasks.posterior[rows]), tasks.group[rows], prices
+        if in_turn is not None:
+            scores, charged = in_turn.scores(scores, prices, group), np.zeros_like(prices)
+        _add_near(scores, charged, group, least, room, beside, tied)
     return beside, tied
 
 
 @numba.njit(cache=True, nogil=True)
 def _add_near(
-    scores: NDArray[np.float64],
+    gains: NDArray[np.float64],
+    prices: NDArray[np.float64],
     group: NDArray[np.int32],
     least: NDArray[np.float64],
     room: float,
@@ -176,15 +178,22 @@ def _add_near(
     tied: NDArray[np.int64],
 ) -> None:
     """Count tasks with a tie, and labels that are near the best but not tied with it: by halves of ``room``."""
-    for i in range(scores.shape[0]):
+    n_classes = gains.shape[1]
+    for i in range(gains.shape[0]):
         a = group[i]
-        best, top = -np.inf, 0
-        for k in range(scores.shape[1]):
-            if scores[i, k] > best:
-                best, top = scores[i, k], k
-        has_tie = False
-        for k in range(scores.shape[1]):
-            distance = best - scores[i, k]
+        best, second = -np.inf, -np.inf
+        for k in range(n_classes):  # without a branch that the processor cannot predict
+            score = gains[i, k] - prices[a, k]
+            second = max(second, min(score, best))
+            best = max(best, score)
+        if best - second > max(room, least[a]):  # few tasks have a second label near the best
+            continue
+        top, has_tie = -1, False
+        for k in range(n_classes):
+            if top < 0 and gains[i, k] - prices[a, k] == best:
+                top = k
+        for k in range(n_classes):
+            distance = best - (gains[i, k] - prices[a, k])
             if k != top and distance <= least[a]:
                 has_tie = True
             elif k != top and distance <= room:

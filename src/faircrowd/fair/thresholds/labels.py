@@ -195,5 +195,6 @@ def _write_probabilities(
 ) -> None:
     for i in range(group.size):
         key, threshold = key_of_task(formula, posterior, log_odds, i), keys[group[i]]
-        probabilities[i, 1] = 1.0 if key < threshold else (fractions[group[i]] if key == threshold else 0.0)
-        probabilities[i, 0] = 1.0 - probabilities[i, 1]
+        # Without a branch that the processor cannot predict.
+        chance = np.int64(key < threshold) + np.int64(key == threshold) * fractions[group[i]]
+        probabilities[i, 0], probabilities[i, 1] = 1.0 - chance, chance

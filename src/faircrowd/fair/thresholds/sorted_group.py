@@ -155,11 +155,23 @@ def make_sorted_group(
     )
 
 
-def make_sorted_group_without_values(costs: NDArray[np.float64], own_count: int, total_weight: float) -> SortedGroup:
-    """Build a sorted group of tasks of equal weight for which ``value_at_count`` is not needed."""
+def make_sorted_group_without_values(
+    costs: NDArray[np.float64], own_count: int, total_weight: float, n_before: int = 0, n_tasks: int | None = None
+) -> SortedGroup:
+    """Build a sorted group of tasks of equal weight for which ``value_at_count`` is not needed.
+
+    Parameters
+    ----------
+    costs : ndarray
+        The costs of all tasks of the group in ascending order, or of neighbours in this order.
+    n_before, n_tasks : int
+        The number of tasks before these, and of all tasks of the group.
+    """
     none, empty = np.empty(0, dtype=np.int64), np.empty(0)
-    share = costs.size / total_weight
-    return SortedGroup(costs, empty, empty, empty, own_count, share, total_weight, costs.size, none, none, none, 1.0)
+    n_tasks = costs.size if n_tasks is None else n_tasks
+    starts = none if costs.size == n_tasks else np.arange(n_before, n_before + costs.size + 1)
+    share = n_tasks / total_weight
+    return SortedGroup(costs, empty, empty, empty, own_count, share, total_weight, n_tasks, starts, none, none, 1.0)
 
 
 def make_window_group(

@@ -1,10 +1,11 @@
 """The thresholds of tasks of equal weight, found from only the tasks near them.
 
 The *window* is the tasks whose flips have prices around the one at which the gap reaches epsilon. Where tasks are few
-enough to sort, it is cut out of the sorted tasks. Otherwise it is found without a sort: prices are counted in bins, and
-the bins around that price in finer bins, until few tasks are left or all of them are equal. Runs of equal tasks in the
-window, with the number and gain of the better tasks outside, are two sorted groups that are solved exactly; a window
-that turns out to be too narrow is widened.
+enough to hold a number of each, it is cut out of a stretch of sorted tasks
+(:mod:`faircrowd.fair.thresholds.sorted_stretch`). Otherwise prices are counted in bins, and the bins around that price
+in finer bins, until few tasks are left or all of them are equal. Runs of equal tasks in the window, with the number and
+gain of the better tasks outside, are two sorted groups that are solved exactly; a window that turns out to be too
+narrow is widened.
 """
 
 import math
@@ -24,15 +25,15 @@ from faircrowd.fair.thresholds.flip_cost import (
     count_prices,
     float_to_ordinal,
     ordinal_to_float,
-    price_to_close_gap,
     runs_between_prices,
     totals_outside_prices,
 )
 from faircrowd.fair.thresholds.integer import best_allowed_counts
 from faircrowd.fair.thresholds.labels import Threshold, add_unconstrained, rows_at_key
 from faircrowd.fair.thresholds.relaxed import RelaxedThresholds, relaxed_thresholds
-from faircrowd.fair.thresholds.sort_keys import SortKeyFormula, cost_unit, costs_of_keys, sort_keys_by_group
-from faircrowd.fair.thresholds.sorted_group import SortedGroup, make_sorted_group_without_values, make_window_group
+from faircrowd.fair.thresholds.sort_keys import SortKeyFormula, cost_unit, costs_of_keys
+from faircrowd.fair.thresholds.sorted_group import SortedGroup, make_window_group
+from faircrowd.fair.thresholds.sorted_stretch import SortedStretch, sort_all_tasks, sort_near_thresholds
 from faircrowd.fair.tolerances import WINDOW_TIE
 from faircrowd.fair.whole_tasks.allowance import Allowance
 from faircrowd.fair.whole_tasks.drawn_counts import draw_counts
@@ -135,11 +136,14 @@ def solve_in_window(
     # this close to the randomized ones: the tasks of this group that move the gap as much as one task of the other, and
     # about the square root of all tasks, at which rounding costs as much as moving both rates.
     margins = 64 + 4 * math.sqrt(sizes.sum()) + 4 * sizes / sizes[::-1]
-    in_order = _sort_tasks(tasks, prices, unconstrained, epsilon) if tasks.sorts else None
+    sorting = (tasks, prices, unconstrained.counts, abs(unconstrained.signed_gap) - epsilon)
+    in_order = sort_near_thresholds(*sorting, margins) if tasks.sorts else None
     while True:
-        if in_order is not None:
-            runs = _slice_runs(in_order, prices, margins)
-        else:
+        runs = None if in_order is None else _slice_runs(in_order, formula, margins)
+        if runs is None and in_order is not None:
+            in_order = sort_all_tasks(*sorting)
+            continue
+        if runs is None:
             runs = _gather_runs(tasks, prices, *_narrow_window(tasks, prices, epsilon, margins))
         found = _solve_runs(tasks, prices.key_formula, unconstrained, runs, epsilon, allowed)
         if found is not None:
@@ -215,45 +219,24 @@ def _gather_runs(tasks: Population, prices: PriceFormula, low: int, high: int) -
     return runs
 
 
-class _SortedTasks(NamedTuple):
-    """Sort keys and costs of each group, in ascending order, and the cost at which its labels change."""
-
-    keys: list[NDArray[np.float64]]
-    costs: list[NDArray[np.float64]]
-    threshold_costs: list[float]
-
-
-def _sort_tasks(
-    tasks: Population, prices: PriceFormula, unconstrained: UnconstrainedTotals, epsilon: float
-) -> _SortedTasks:
-    """Sort the tasks of each group, which is faster than counting if they fit in memory."""
-    formula = prices.key_formula
-    keys = tasks.gather(sort_keys_by_group, formula)
-    for part in keys:
-        part.sort()
-    costs = [costs_of_keys(formula, part) if formula.is_log_odds else part for part in keys]
-    total = float(tasks.sizes.sum())
-    groups = [
-        make_sorted_group_without_values(part, int(unconstrained.counts[a]), total) for a, part in enumerate(costs)
-    ]
-    falling, rising = groups[prices.falling_group], groups[1 - prices.falling_group]
-    price = price_to_close_gap(falling, rising, abs(unconstrained.signed_gap) - epsilon)[0]
-    at = [(-price if a == prices.falling_group else price) / groups[a].share for a in (0, 1)]
-    return _SortedTasks(keys, costs, at)
-
-
-def _slice_runs(in_order: _SortedTasks, prices: PriceFormula, margins: NDArray[np.float64]) -> list[_Runs]:
-    """Cut the runs of a window out of the sorted tasks."""
+def _slice_runs(
+    stretches: Sequence[SortedStretch], formula: SortKeyFormula, margins: NDArray[np.float64]
+) -> list[_Runs] | None:
+    """Cut the runs of a window out of sorted tasks; return None if too few of them were sorted."""
     runs = []
-    for keys, costs, at, margin in zip(*in_order, margins, strict=True):
+    for stretch, margin in zip(stretches, margins, strict=True):
+        costs, at = stretch.costs, stretch.threshold_cost
         low = int(np.searchsorted(costs, at)) - int(margin)
         high = int(np.searchsorted(costs, at, side="right")) + int(margin)
         low = int(np.searchsorted(costs, costs[low] - WINDOW_TIE)) if low > 0 else 0
         high = int(np.searchsorted(costs, costs[high] + WINDOW_TIE, side="right")) if high < costs.size else costs.size
+        if (low == 0 and not stretch.is_from_first) or (high == costs.size and not stretch.is_to_last):
+            return None
         limbs = np.zeros((1, 2), dtype=np.int64)
-        add_gains(costs[:low], cost_unit(prices.key_formula), limbs)
-        distinct, n_tasks = np.unique(keys[low:high], return_counts=True)
-        runs.append(_Runs(distinct, n_tasks, (low, int(limbs[0, 0]), int(limbs[0, 1]))))
+        add_gains(costs[:low], cost_unit(formula), limbs)
+        distinct, n_tasks = np.unique(stretch.keys[low:high], return_counts=True)
+        n_before, coarse, fine = stretch.before
+        runs.append(_Runs(distinct, n_tasks, (n_before + low, coarse + int(limbs[0, 0]), fine + int(limbs[0, 1]))))
     return runs
 
 

@@ -1,0 +1,179 @@
+"""The tasks of each group around its threshold, sorted; all others are only counted and added up.
+
+To find two thresholds it is enough to sort the tasks near them. Where these lie is guessed from a sample of each group.
+The guess is then checked: the price of the thresholds is computed from the stretches that were sorted, and is the price
+of all tasks if it lies inside both of them. If it does not, all tasks are sorted.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd.fair.tasks.population import Population
+from faircrowd.fair.thresholds.flip_cost import PriceFormula, add_gains, price_to_close_gap
+from faircrowd.fair.thresholds.sort_keys import cost_unit, costs_of_keys, sort_keys_by_group
+from faircrowd.fair.thresholds.sorted_group import SortedGroup, make_sorted_group_without_values
+
+__all__ = ["SortedStretch", "sort_all_tasks", "sort_near_thresholds"]
+
+_FEW_TASKS = 1 << 15
+"""This many tasks are sorted at once as fast as some of them are selected."""
+
+_SAMPLE = 1 << 13
+"""Size of the sample of each group, at least."""
+
+_MOST_OF_GROUP = 0.25
+"""A stretch that is a larger part of its group takes memory and saves little: many tasks are equal, or margins wide."""
+
+_Bounds = tuple[float, float]
+_EVERYTHING = (-math.inf, math.inf)
+
+
+class SortedStretch(NamedTuple):
+    """Tasks of a group that are neighbours in its order.
+
+    Attributes
+    ----------
+    keys, costs : ndarray
+        Sort key and cost of each, in ascending order.
+    before : tuple of int
+        The number of tasks before the first of these, and their gain as limbs.
+    n_tasks : int
+        Number of tasks of the group.
+    threshold_cost : float
+        The cost at which the labels of the group change.
+    """
+
+    keys: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    before: tuple[int, int, int]
+    n_tasks: int
+    threshold_cost: float
+
+    @property
+    def is_from_first(self) -> bool:
+        """Whether no task of the group is before these."""
+        return self.before[0] == 0
+
+    @property
+    def is_to_last(self) -> bool:
+        """Whether no task of the group is after these."""
+        return self.before[0] + self.keys.size == self.n_tasks
+
+
+def sort_near_thresholds(
+    tasks: Population,
+    prices: PriceFormula,
+    own_counts: NDArray[np.int64],
+    needed: float,
+    margins: NDArray[np.float64],
+) -> list[SortedStretch]:
+    """Sort the tasks of each group around its threshold.
+
+    Parameters
+    ----------
+    own_counts : ndarray of int64, shape (2,)
+        Number of labels 1 of each group without a constraint.
+    needed : float
+        How much of the gap is to be closed.
+    margins : ndarray, shape (2,)
+        How many tasks to sort on either side of the threshold, per group. If the guess was not good, a stretch may have
+        fewer.
+    """
+    keys = tasks.gather(sort_keys_by_group, prices.key_formula)
+    if sum(part.size for part in keys) > _FEW_TASKS and all(part.size for part in keys):
+        bounds = _guess_bounds(keys, prices, own_counts, needed, margins)
+        found = [] if bounds is None else _sort_between(keys, bounds, prices, own_counts, needed)
+        if found and all(map(_holds_threshold, found)):
+            return found
+    return _sort_between(keys, [_EVERYTHING, _EVERYTHING], prices, own_counts, needed)
+
+
+def sort_all_tasks(
+    tasks: Population, prices: PriceFormula, own_counts: NDArray[np.int64], needed: float
+) -> list[SortedStretch]:
+    """Sort all tasks of each group; parameters are those of ``sort_near_thresholds``."""
+    keys = tasks.gather(sort_keys_by_group, prices.key_formula)
+    return _sort_between(keys, [_EVERYTHING, _EVERYTHING], prices, own_counts, needed)
+
+
+def _guess_bounds(
+    keys: Sequence[NDArray[np.float64]],
+    prices: PriceFormula,
+    own_counts: NDArray[np.int64],
+    needed: float,
+    margins: NDArray[np.float64],
+) -> list[_Bounds] | None:
+    """Return the lowest and the highest sort key of each group's stretch, from a sample; None if it is not worth it.
+
+    The share of tasks below a key has a standard error of at most half the root of the sample's size. The price depends
+    on four such shares, at the thresholds and at those without a constraint.
+    """
+    steps = [max(part.size // _SAMPLE, 1) for part in keys]
+    samples = [np.sort(part[::step]) for part, step in zip(keys, steps, strict=True)]
+    costs = [costs_of_keys(prices.key_formula, sample) for sample in samples]
+    groups = [
+        make_sorted_group_without_values(
+            costs[a], round(int(own_counts[a]) * costs[a].size / keys[a].size), costs[a].size / prices.shares[a]
+        )
+        for a in (0, 1)
+    ]
+    at = _threshold_costs(groups, prices, needed)
+    bounds = []
+    for a, sample in enumerate(samples):
+        middle = int(np.searchsorted(costs[a], at[a]))
+        reach = math.ceil(3 * math.sqrt(sample.size) + margins[a] / steps[a]) + 1
+        low, high = middle - reach, middle + reach
+        bounds.append((sample[low] if low > 0 else -math.inf, sample[high] if high < sample.size else math.inf))
+        if np.mean((sample >= bounds[a][0]) & (sample <= bounds[a][1])) > _MOST_OF_GROUP:
+            return None
+    return bounds
+
+
+def _sort_between(
+    keys: Sequence[NDArray[np.float64]],
+    bounds: Sequence[_Bounds],
+    prices: PriceFormula,
+    own_counts: NDArray[np.int64],
+    needed: float,
+) -> list[SortedStretch]:
+    """Sort the keys of each group between two bounds, and find the thresholds; all keys are sorted in place."""
+    formula, unit = prices.key_formula, cost_unit(prices.key_formula)
+    found, groups, total = [], [], float(sum(part.size for part in keys))
+    for part, (low, high), own_count in zip(keys, bounds, own_counts.tolist(), strict=True):
+        limbs, n_before = np.zeros((1, 2), dtype=np.int64), 0
+        if (low, high) == _EVERYTHING:
+            inside = part
+        else:
+            inside = part[(part >= low) & (part <= high)]
+            better = part[part < low]
+            n_before = better.size
+            add_gains(costs_of_keys(formula, better) if formula.is_log_odds else better, unit, limbs)
+        inside.sort()
+        costs = costs_of_keys(formula, inside) if formula.is_log_odds else inside
+        found.append(SortedStretch(inside, costs, (n_before, int(limbs[0, 0]), int(limbs[0, 1])), part.size, math.nan))
+        groups.append(make_sorted_group_without_values(costs, own_count, total, n_before, part.size))
+    at = _threshold_costs(groups, prices, needed)
+    return [stretch._replace(threshold_cost=cost) for stretch, cost in zip(found, at, strict=True)]
+
+
+def _threshold_costs(groups: Sequence[SortedGroup], prices: PriceFormula, needed: float) -> list[float]:
+    """Return the cost at which the labels of each group change."""
+    falling, rising = groups[prices.falling_group], groups[1 - prices.falling_group]
+    price = price_to_close_gap(falling, rising, needed)[0]
+    return [float(-price if a == prices.falling_group else price) / groups[a].share for a in (0, 1)]
+
+
+def _holds_threshold(stretch: SortedStretch) -> bool:
+    """Return whether the threshold cost lies inside a stretch, so that the tasks below, at and above it are counted.
+
+    A price that is too low or too high, because tasks outside one stretch have infinite prices where that of the other
+    is evaluated, lies outside the first.
+    """
+    if not math.isfinite(stretch.threshold_cost) or not stretch.costs.size:
+        return False
+    is_after = stretch.is_from_first or stretch.costs[0] < stretch.threshold_cost
+    return bool(is_after and (stretch.is_to_last or stretch.threshold_cost < stretch.costs[-1]))
