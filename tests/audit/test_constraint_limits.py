@@ -128,6 +128,16 @@ def test_rates_of_one_group_are_not_taken_for_independent() -> None:
     assert limits.low == max(2 * below - 1, 0.0)
 
 
+def test_a_ratio_is_at_least_that_of_two_rates_which_hold_together() -> None:
+    """The intervals of both rates, each with half of the error, hold together; of three groups, the extremes count."""
+    label, group = drawn(np.array([[30, 20], [25, 25], [27, 23]]))
+    (counted,) = count_labels(label, ["ratio(label=1) >= 0.8"], sensitive_features=group)
+    limits = miss_limits(counted, 0.1, 0.05)
+    smaller, larger = (binomtest(hits, 50).proportion_ci(0.9, method="exact") for hits in (20, 25))
+    assert limits.low == pytest.approx(smaller.low / larger.high, abs=1e-9)
+    assert limits.most == pytest.approx(0.8 - limits.low)
+
+
 def test_what_is_no_rate_has_hoeffdings_limits() -> None:
     @dataclass(frozen=True)
     class Margin(Constraint):

@@ -8,6 +8,7 @@ import faircrowd as fc
 from audit.workers.crowds import ROWS, read_small
 from faircrowd.audit import crowd_audit as module
 from faircrowd.audit.crowd_audit import audit_by_truth, audit_crowd
+from faircrowd.audit.pair_agreement import pair_agreement
 from faircrowd.errors import InputError
 from faircrowd.report.audit_text import audit_dict
 from faircrowd.votes.groups import settle_groups
@@ -111,7 +112,7 @@ def test_gaps_are_between_the_groups_that_are_not_left_out() -> None:
     np.testing.assert_array_equal(found.workers.influence.influence, wanted.workers.influence.influence)
     assert found.workers.votes.shape == (8, 4)
     assert found.compared.tolist() == [0, 1]
-    assert list(audit_dict(found)["ties"]["tied"]) == ["a", "b"]
+    assert list(audit_dict(found, pair_agreement(votes))["ties"]["tied"]) == ["a", "b"]
 
 
 def test_codes_of_groups_after_one_that_is_left_out() -> None:

@@ -162,7 +162,7 @@ def test_unknown_groups_by_a_model_without_groups(crowd: Path, tmp_path: Path, f
         ({"rule": "run/labels.csv"}, "not a rule of faircrowd"),
         ({"out": "."}, "is a folder; name a file"),
         ({"out": "b.csv"}, "would overwrite the input"),
-        ({"votes": "b_tasks.csv"}, "No column 'worker'"),
+        ({"votes": "b_tasks.csv"}, "looks like a table of tasks, not of votes"),
         ({"more": ["--group", "sode"]}, "No column 'sode'"),
         ({"more": ["--unknown", "maybe"]}, "--unknown maybe is not known"),
     ],

@@ -27,7 +27,10 @@ from faircrowd.votes.groups import truth_codes
 
 Run = Callable[..., tuple[int, str, str]]
 
-FILES = ["audit.json", "evidence.json", "groups.csv", "report.html", "workers.csv"]
+FILES = [
+    *("agreement.csv", "audit.json", "evidence.json", "groups.csv", "pairs.csv", "report.html"),
+    *("task_agreement.csv", "workers.csv"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +168,7 @@ def test_labels_are_those_of_the_method(method: str, crowd: Path, tmp_path: Path
         demographic_parity_difference(None, labels, sensitive_features=groups), abs=1e-15
     )
     assert said["audit"]["bootstrap"] is None
-    assert said["method"] == method
+    assert said["method"] == ("pooled dawid-skene" if pooled else method)
 
 
 def test_lines_and_files(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
@@ -174,7 +177,8 @@ def test_lines_and_files(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     assert (code, err) == (0, "")
     said, lines = json.loads((tmp_path / "run" / "audit.json").read_text()), lines_of(out)
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == FILES
-    assert lines["wrote"] == f"{tmp_path}/run/workers.csv, groups.csv, audit.json, report.html, evidence.json"
+    files_written = "workers.csv, groups.csv, agreement.csv, pairs.csv, task_agreement.csv, audit.json"
+    assert lines["wrote"] == f"{tmp_path}/run/{files_written}, report.html, evidence.json"
     assert lines["interval"] == f"{said['gap']['low']:.3f} to {said['gap']['high']:.3f} (95%, tasks as a sample)"
     low, high = said["bootstrap"]["low"], said["bootstrap"]["high"]
     assert lines["bootstrap"].startswith(f"{low:.3f} to {high:.3f} (95%, majority vote; ")
@@ -189,9 +193,45 @@ def test_lines_and_files(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     )
     tied, ties = sum(said["ties"]["tied"].values()), said["ties"]
     assert lines["ties"].startswith(f"{tied} tied tasks leave the majority's gap between {ties['smallest']:.3f} and ")
-    assert lines["adds up"].endswith(f"it is {said['added_up']['observed']:.3f}")
+    assert lines["adds up"].endswith(f"independently of each other, and has {said['added_up']['observed']:.3f}")
+    assert "made fair to the groups; faircrowd aggregate with --epsilon VALUE bounds" in out  # audit has no epsilon
     assert lines["bound"].endswith(f"every task: {said['bound']['value']:.3f}")
     assert f"{said['strata']['mean']:.3f} on average" in lines["strata"]
+
+
+def test_agreement_without_groups(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
+    out = tmp_path / "run"
+    code, said, err = faircrowd("audit", crowd / "two" / "votes.csv", "--out", out, "--charts", tmp_path / "charts")
+    assert (code, err) == (0, "")
+    assert (tmp_path / "charts" / "agreement.png").exists()
+    found = json.loads((out / "audit.json").read_text())["agreement"]
+    votes = pd.read_csv(crowd / "two" / "votes.csv")
+    each = votes.groupby("task")["label"].agg(lambda of: pair_share(of.to_numpy())).dropna()
+    assert found["pairs"]["groups"] == [
+        {
+            "group": "all tasks",
+            "tasks": len(each),
+            "agreement": pytest.approx(each.mean()),
+            "low": pytest.approx(found["pairs"]["groups"][0]["low"]),
+            "high": pytest.approx(found["pairs"]["groups"][0]["high"]),
+        }
+    ]
+    assert f"{each.mean():.1%} of the pairs of votes on a task agree" in lines_of(said)["pairs"]
+    pairs = pd.read_csv(out / "pairs.csv")
+    wide = votes.pivot_table(index="task", columns="worker", values="label", aggfunc="last")
+    one, other, tasks = pairs.loc[0, ["worker", "other", "tasks"]]
+    assert tasks == wide[[one, other]].dropna().shape[0]
+    page = (out / "report.html").read_text()
+    assert "<title>Audit of the crowd · faircrowd</title>" in page
+    assert "Who agrees with whom" in page
+    assert faircrowd("verify", out)[0] == 0
+
+
+def pair_share(labels: Any) -> float:
+    if labels.size < 2:
+        return float("nan")
+    same = (labels[:, None] == labels[None, :]).sum() - labels.size
+    return float(same / (labels.size * (labels.size - 1)))
 
 
 def test_groups_in_the_votes_and_odd_names(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
@@ -283,7 +323,7 @@ def test_bad_options(more: list[str], message: str, crowd: Path, tmp_path: Path,
 def test_nothing_to_compare(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:
     votes, tasks = crowd / "two" / "votes.csv", crowd / "two" / "tasks.csv"
     for given, message in (
-        ((votes,), "An audit compares groups; give --group COLUMN."),
+        ((votes, "--control", "stratum"), "--table VALUE compare groups; give --group COLUMN."),
         ((votes, "--tasks", tasks, "--group", "one"), "all tasks are of group 'same'"),
         ((votes, "--group", "group", "--control", "stratum"), "--control names a column of the tasks table"),
     ):
@@ -315,7 +355,7 @@ def test_by_group_is_in_the_name_of_the_method(crowd: Path, tmp_path: Path, fair
     given = (*files(crowd / "two"), "--method", "dawid-skene", "--by-group", "--replicates", 0)
     code, out, _ = faircrowd("audit", *given, "--out", tmp_path / "run")
     assert code == 0
-    assert lines_of(out)["method"].startswith("dawid-skene by group, ")
+    assert lines_of(out)["method"].startswith("pooled dawid-skene by group, ")
 
 
 def test_impact_ratios(crowd: Path, tmp_path: Path, faircrowd: Run) -> None:

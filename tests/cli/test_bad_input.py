@@ -57,11 +57,16 @@ def parquet(cut: int | None = None) -> bytes:
 FILES: dict[str, tuple[str, str | bytes | None, list[str], str]] = {
     "no file": ("vots.csv", None, [], "There is no file vots.csv. Did you mean 'votes.csv'?"),
     "empty file": ("empty.csv", "", [], "empty.csv is empty (0 bytes)"),
-    "spaces": ("v.csv", "  \n \n", [], "No column 'task'"),
+    "spaces": ("v.csv", "  \n \n", [], "No columns 'task'"),
     "header only": ("v.csv", "task,worker,label\n", [], "v.csv has no vote to use"),
     "header without a newline": ("v.csv", "task,worker,label", [], "v.csv cannot be read: it has no rows"),
     "wrong columns": ("v.csv", "a,b,c\n1,2,3\n", [], "its columns are 'a', 'b', 'c'"),
-    "no header": ("v.csv", GOOD.partition("\n")[2], [], "No column 'task' (or item, question) in v.csv"),
+    "no header": (
+        "v.csv",
+        GOOD.partition("\n")[2],
+        [],
+        "No columns 'task' (or item, question), 'worker' (or annotator",
+    ),
     "wrong delimiter": ("v.csv", GOOD.replace(",", ";"), [], "'task;worker;label'. Is the delimiter right?"),
     "delimiter of two": ("v.csv", GOOD, ["--delimiter", "||"], "delimiter='||' must be one plain character"),
     "not UTF-8": ("v.csv", GOOD.replace("x", "é").encode("latin-1"), [], "v.csv is not UTF-8 text"),
@@ -88,8 +93,8 @@ FILES: dict[str, tuple[str, str | bytes | None, list[str], str]] = {
     "JSON in JSON": ("v.jsonl", '{"task": {"a": 1}, "worker": 1, "label": 1}\n', [], "holds nested values"),
     "ending": ("v.xlsx", GOOD, [], "the ending '.xlsx' is not known; use .csv"),
     "one vote": ("v.csv", "task,worker,label\n1,a,x\n", [], "v.csv has only one vote to use"),
-    "one worker": ("v.csv", "task,worker,label\n1,a,x\n2,a,y\n", [], "v.csv has only one worker to use"),
-    "one class": ("v.csv", "task,worker,label\n1,a,x\n1,b,x\n", [], "v.csv has only one class to use"),
+    "one worker": ("v.csv", "task,worker,label\n1,a,x\n2,a,y\n", [], "v.csv has only one worker ('a') to use"),
+    "one class": ("v.csv", "task,worker,label\n1,a,x\n1,b,x\n", [], "v.csv has only one class ('x') to use"),
     "a label of 1 MB": ("v.csv", GOOD + f"4,a,{'x' * 10**6}\n", [], "A label in v.csv is 1,000,000 characters long"),
     "all labels missing": ("v.csv", "task,worker,label\n1,a,\n1,b,\n", [], "v.csv has no vote to use"),
     "missing as an error": (
@@ -101,7 +106,7 @@ FILES: dict[str, tuple[str, str | bytes | None, list[str], str]] = {
     "repeated as an error": ("v.csv", GOOD + "1,b,x\n", ["--on-duplicate", "error"], "such as task 1 and worker 'b'"),
     "unknown column": ("v.csv", GOOD, ["--label", "lable"], "No column 'lable' in v.csv; its columns are"),
     "one column for two": ("v.csv", GOOD, ["--worker", "task"], "was named as task and as worker"),
-    "two columns for one": ("v.csv", GOOD.replace("worker", "label"), [], "No column 'worker'"),
+    "two columns for one": ("v.csv", GOOD.replace("worker", "label"), [], "Column 'label' occurs 2 times"),
     "repeated header": ("v.csv", "task,worker,label,label\n1,a,x,y\n", [], "Column 'label' occurs 2 times"),
 }
 
@@ -366,3 +371,36 @@ def test_every_command_has_json() -> None:
     for command in app.registered_commands:
         assert command.callback is not None
         assert "as_json" in command.callback.__annotations__
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "message"),
+    [
+        (["1,a,x,f", "1,b,x,m"], [], "only one class ('x') to use; a consensus needs at least two. Its labels"),
+        (
+            ["1,a,x,f", "2,a,y,m"],
+            [],
+            "only one worker ('a') to use; a consensus needs at least two. Its workers",
+        ),
+        (
+            ["1,a,x,f", "1,b,y,f"],
+            ["--label", "who"],
+            "column 'who'; if another column is meant ('label'), name",
+        ),
+    ],
+)
+def test_one_class_or_worker_says_where_it_looked(
+    rows: list[str], more: list[str], message: str, tmp_path: Path, faircrowd: Run
+) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(["task,worker,label,who", *rows]))
+    check(faircrowd, tmp_path, ["aggregate", path, *more, "--out", "out"], message)
+
+
+def test_one_judge_says_which_question_was_read(platforms: Path, tmp_path: Path, faircrowd: Run) -> None:
+    export = str(platforms / "label-studio" / "export.json")
+    message = "the labels are the answers to 'sev'; if another question is meant ('better', 'flags', 'note'), name it"
+    check(faircrowd, tmp_path, ["aggregate", export, "--label", "sev", "--out", "out"], message)
+    one = str(platforms / "judges" / "promptfoo_export.json")
+    message = "only one judge ('llm-rubric') to use, and no probabilities: the labels of one judge alone"
+    check(faircrowd, tmp_path, ["aggregate", one, "--out", "out"], message)

@@ -490,3 +490,35 @@ def test_the_certificate_of_other_labels_or_groups_does_not_count(tmp_path: Path
     (run / "evidence.json").write_text(evidence)
     (run / "labels.csv").write_text((run / "labels.csv").read_text() + "\n")
     assert allowed() is None
+
+
+def test_tasks_that_a_person_is_to_label_have_no_label_yet(tmp_path: Path, faircrowd: Run) -> None:
+    """They were counted with the aggregator's own label."""
+    crowd = simulate_crowd(400, 20, random_state=5)
+    crowd.votes.to_csv(tmp_path / "votes.csv", index=False)
+    tasks = pd.DataFrame({"group": crowd.sensitive_features, "truth": crowd.truth}).rename_axis("task")
+    tasks.to_csv(tmp_path / "tasks.csv")
+    table = ("--tasks", tmp_path / "tasks.csv")
+    asked = ("--method", "majority", "--require", "parity(group) <= 0.1", "--require", "reviewed <= 0.1")
+    faircrowd("aggregate", tmp_path / "votes.csv", *table, *asked, "--out", tmp_path / "run", "--no-report")
+    labels = pd.read_csv(tmp_path / "run" / "labels.csv", index_col="task")
+    reviewed = int(labels["review"].sum())
+    assert reviewed == 40 == (labels["label"] == "review").sum()
+    given = labels[~labels["review"]].join(tasks[["truth"]])
+    rates = given["label"].eq("1").groupby(given["group"]).mean()
+    one = ("check", tmp_path / "run" / "labels.csv", *table, "--these-tasks", "--json")
+    said = json.loads(faircrowd(*one, "--group", "group", "--epsilon", "0.5")[1])
+    assert said["gap"] == pytest.approx(np.ptp(rates), abs=1e-12)
+    assert sum(said["groups"].values()) == 360
+    assert f"{reviewed} of 400 tasks are sent to a person and have no label yet" in said["notes"][0]
+    require = ("--require", "parity(group) <= 0.5", "--require", "changed <= 0.3", "--require", "accuracy(group) <= 1")
+    said = json.loads(faircrowd(*one, *require, "--truth", "truth")[1])
+    levels = [one["level"] for one in said["constraints"]]
+    right = (given["label"].astype(int) == given["truth"]).groupby(given["group"]).mean()
+    assert levels == pytest.approx([np.ptp(rates), labels["changed"].sum() / 400, np.ptp(right)], abs=1e-12)
+    assert [one["tasks"] for one in said["constraints"]] == [360, 400, 360]
+    assert [one["unknown"] for one in said["constraints"]] == [0, 0, 0]
+    assert "have no label yet" in said["notes"][0]
+    labels.assign(review=True).to_csv(tmp_path / "all.csv")
+    code, _, err = faircrowd("check", tmp_path / "all.csv", *table, "--group", "group", "--epsilon", "0.5")
+    assert (code, "All tasks in" in err) == (2, True)

@@ -88,7 +88,10 @@ def test_demo(tmp_path: Path, spawn: Spawn) -> None:
     tried = next(line for line in done.stdout.splitlines() if line.startswith("Try it yourself: faircrowd "))
     again = spawn(*shlex.split(tried.removeprefix("Try it yourself: faircrowd ")), cwd=tmp_path)
     assert (again.returncode, again.stderr) == (0, "")
-    assert (tmp_path / "labels" / "labels.csv").exists()
+    said, told = ([line for line in text.splitlines() if "wrote" not in line] for text in (done.stdout, again.stdout))
+    assert told  # the command's numbers are the demo's
+    assert set(told) <= set(said)
+    assert "method     pooled dawid-skene by group, 3 rounds, converged" in told
 
 
 def test_demo_as_json_reports_what_it_wrote(tmp_path: Path, faircrowd: Run) -> None:
@@ -100,11 +103,11 @@ def test_demo_as_json_reports_what_it_wrote(tmp_path: Path, faircrowd: Run) -> N
     right = np.mean([row["label"] == truth[row["task"]] for row in labels])
     before = np.mean([row["label_before"] == truth[row["task"]] for row in labels])
     assert said["accuracy"] == pytest.approx(right, abs=1e-12)
-    assert said["compared"]["dawid-skene by group"]["accuracy"] == pytest.approx(before, abs=1e-12)
+    assert said["compared"]["pooled dawid-skene by group"]["accuracy"] == pytest.approx(before, abs=1e-12)
     assert said["gap"] <= 0.05 < said["certificate"]["gap_before"]
     rates = [np.mean([row["label"] == "1" for row in labels if row["group"] == group]) for group in "01"]
     assert said["gap"] == pytest.approx(abs(rates[0] - rates[1]), abs=1e-12)
-    assert set(said["compared"]) == {"majority", "one-coin", "dawid-skene", "dawid-skene by group"}
+    assert set(said["compared"]) == {"majority", "one-coin", "pooled dawid-skene", "pooled dawid-skene by group"}
     same = simulated(3)
     assert (tmp_path / "d" / "votes.csv").read_text() == same
 
@@ -128,6 +131,7 @@ def fitted(method: str, crowd: Path) -> Any:
         "glad": fc.GLAD(),
         "bayes": fc.BayesVote(),
         "calibrated": fc.CalibratedCrowd(),
+        "jury": fc.JuryVote(),
     }
     truth = (tasks["truth"],) if AGGREGATORS[method].gold == "required" else ()
     return models[method].fit(votes, *truth)
@@ -157,7 +161,7 @@ def test_aggregate_writes_what_python_returns(method: str, crowd: Path, tmp_path
     said = lines_of(out)
     assert said["read"] == "750 rows, 0 set aside, 750 votes"
     assert said["crowd"] == "150 tasks, 12 workers, 2 classes"
-    assert said["method"].startswith(method)
+    assert said["method"].startswith("pooled dawid-skene" if method == "dawid-skene" else method)
     assert said["labels"] == f"0: {(model.labels_ == 0).mean():.1%}, 1: {(model.labels_ == 1).mean():.1%}"
     size = (tasks["group"] == 1).sum()
     assert said["group 1"] == f"{size} tasks, 0: {1 - rates[1]:.1%}, 1: {rates[1]:.1%}"

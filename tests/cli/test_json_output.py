@@ -16,7 +16,8 @@ from faircrowd.cli.json_output import json_only, print_json
 
 NOISY = """
 import ctypes, json, os, subprocess, sys, threading
-import faircrowd.runs.fit, faircrowd.audit.gate, faircrowd.runs.check_file, faircrowd.runs.new_tasks.apply_rule
+import faircrowd.runs.fit, faircrowd.audit.gate, faircrowd.runs.finished_labels.check_file
+import faircrowd.runs.new_tasks.apply_rule
 import faircrowd.runs.verify, faircrowd.runs.options, faircrowd.votes.readers as readers
 
 def shout():
@@ -28,13 +29,13 @@ def shout():
     thread = threading.Thread(target=lambda: os.write(1, b"a line of a thread\\n"))
     thread.start(); thread.join()
 
-opened = readers.open_source
+found = readers.reader_of
 def noisy(*arguments, **options):
     shout()
-    return opened(*arguments, **options)
+    return found(*arguments, **options)
 
-import faircrowd.votes.read as read, faircrowd.votes.facts as facts
-read.open_source = facts.open_source = readers.open_source = noisy
+import faircrowd.votes.exports as exports
+exports.reader_of = readers.reader_of = noisy
 from faircrowd.cli import main
 for arguments in json.loads(sys.argv[1]):
     try:

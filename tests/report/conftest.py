@@ -30,10 +30,10 @@ class Browser:
         return self.driver.find_element("css selector", selector)
 
     def until(self, condition: str, *arguments: Any) -> None:
-        """Wait until a JavaScript expression is true."""
+        """Wait until a JavaScript expression is true; on a busy machine a job of the studio takes a minute."""
         from selenium.webdriver.support.wait import WebDriverWait
 
-        WebDriverWait(self.driver, 20, 0.02).until(lambda _: self.js(f"return {condition}", *arguments), condition)
+        WebDriverWait(self.driver, 180, 0.02).until(lambda _: self.js(f"return {condition}", *arguments), condition)
 
     def open(self, page: Path) -> None:
         self.messages()

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import faircrowd as fc
-from faircrowd.report.belief_and_truth import Pair, believed_accuracy, share_right, truth_facts, warning
+from faircrowd.report.belief_and_truth import Pair, believed_accuracy, truth_facts, warning
+from faircrowd.votes.scoring import share_right
 
 
 def test_pairs_say_which_way_belief_is_off() -> None:

@@ -39,11 +39,11 @@ def test_what_the_notes_say() -> None:
     assert together == (
         f"{TOGETHER} (correlation 0.11, p < 0.0001): it is likely more certain than its votes warrant, as 20.0 votes "
         "are worth about 6.5 independent ones; its belief of 94.0% is not an accuracy: 50 known labels would tell "
-        "(calibrate=...)"
+        "(CalibratedCrowd())"
     )
     assert certain == (
         "the model was certain (more than 0.999) of 1,520 of the 1,730 labels that changed, "
-        f"{CERTAIN}: use calibrate=..., or method='majority'"
+        f"{CERTAIN}: use CalibratedCrowd() or MajorityVote()"
     )
 
 
@@ -115,3 +115,13 @@ def test_a_real_crowd_of_certain_posteriors(
     assert TOGETHER in printed
     assert f"{changes['certain']} of the {len(changed)} labels that changed, {CERTAIN}" in printed
     assert "--method majority" in printed
+
+
+def test_labels_that_nobody_gave_are_a_warning(platforms: Path, tmp_path: Path, faircrowd: Any) -> None:
+    """Three votes on each of nine tasks by 18 workers, five classes: a model knows too little of them to overrule."""
+    export = platforms / "mturk" / "crowdtruth_platform_amt1.csv"
+    _, printed, _ = faircrowd("aggregate", export, "--out", tmp_path / "run")
+    assert "2 of 9 labels are labels that nobody gave to their task" in printed
+    assert "labels that nobody gave" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    _, printed, _ = faircrowd("aggregate", export, "--method", "majority", "--out", tmp_path / "majority")
+    assert "nobody gave" not in printed

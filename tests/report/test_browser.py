@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pandas as pd
 import pytest
 
 import faircrowd as fc
+from faircrowd.cli.app import run
 from faircrowd.fair.what_if import choices
+from faircrowd.report.opening.terms import TERMS
 
 Make = Callable[..., Path]
 
@@ -84,6 +87,10 @@ def show(browser: Any, stop: int) -> None:
     browser.until("document.documentElement.dataset.stop === String(arguments[0])", stop)
 
 
+def unfold(browser: Any) -> None:
+    browser.js("for (const part of document.querySelectorAll('details')) part.open = true")
+
+
 def live(browser: Any) -> dict[str, str]:
     script = "return [...document.querySelectorAll('dd[data-live]')].map(e => [e.dataset.live, e.textContent])"
     return dict(browser.js(script))
@@ -109,11 +116,12 @@ def test_opens_without_a_word_or_a_request(name: str, browser: Any, request: pyt
     assert browser.messages() == []
     assert browser.requests() == [page.as_uri()]
     assert browser.js("return performance.getEntriesByType('resource').length") == 0
+    marks = "svg.drawn > [class^=mark-] > *"
     drawn = browser.js(
-        "return [...document.querySelectorAll('.chart')].map(e => e.querySelectorAll('svg path').length)"
+        "return [...document.querySelectorAll('.chart')].map(e => e.querySelectorAll(arguments[0]).length)", marks
     )
     assert len(drawn) == (4 if name == "three" else 5)  # the truth of three is not known
-    assert min(drawn) > 3
+    assert min(drawn) > 2
 
 
 def test_slider_shows_what_python_computes(two: Path, browser: Any) -> None:
@@ -139,7 +147,7 @@ def test_slider_shows_what_python_computes(two: Path, browser: Any) -> None:
             "gap": f"{said.gap:.3f}",
             "believed": f"{said.believed_accuracy:.2%}",
             "real": f"{right:.2%}",
-            "given_up": f"{said.believed_accuracy_before - said.believed_accuracy:.2%}",
+            "given_up": f"{100 * (said.believed_accuracy_before - said.believed_accuracy):.2f} points",
             "changed": f"{said.changed}",
         }
         changed = {row["group"]: row["tasks"] for row in said.changes}
@@ -180,7 +188,7 @@ def test_slider_of_many_groups_shows_what_python_computes(three: Path, browser: 
         assert live(browser) == {
             "gap": f"{(rates.max() - rates.min()).max():.3f}",
             "believed": f"{trusted.mean():.2%}",
-            "given_up": f"{fair.probas_.max(axis=1).mean() - trusted.mean():.2%}",
+            "given_up": f"{100 * (fair.probas_.max(axis=1).mean() - trusted.mean()):.2f} points",
             "changed": f"{(labels != own).sum()}",
         }
         changed = (labels != own).groupby(groups).sum()
@@ -197,29 +205,52 @@ def test_slider_by_keyboard_moves_the_point_and_the_thresholds(two: Path, browse
     slider = browser.element("#epsilon")
     start = int(slider.get_attribute("value"))
     stops = browser.js("return JSON.parse(document.getElementById('data').textContent).stops")
-    wide = browser.js("return document.querySelector('#chart-posterior .background').getBBox().width")
     gaps, places = [], []
     keys = {Keys.ARROW_LEFT: start - 1, Keys.ARROW_RIGHT: start, Keys.HOME: 0, Keys.END: len(stops) - 1}
     for key, stop in keys.items():
         slider.send_keys(key)
         browser.until("document.documentElement.dataset.stop === String(arguments[0])", stop)
         assert browser.texts("#shown-epsilon") == [stops[stop]["epsilon"]]
-        place, of_real = marks(browser, "#chart-frontier .mark-symbol path", "transform")
+        place, of_real = marks(browser, "chosen", "cx")
         assert of_real == place
         gaps.append(stops[stop]["point"][0]["gap"])
         places.append(place)
         thresholds = [row["threshold"] for row in stops[stop]["thresholds"]]
-        lines = marks(browser, "#chart-posterior .mark-rect path", "d")
-        assert lines == pytest.approx([wide * threshold - 1.5 for threshold in thresholds], abs=0.1)
+        assert marks(browser, "thresholds", "x1") == marks(browser, "thresholds", "x2")
+        assert marks(browser, "thresholds", "x1") == pytest.approx([100 * at for at in thresholds], abs=0.01)
     assert len(set(places)) == 4
     assert places == pytest.approx([gap * places[-1] / gaps[-1] for gap in gaps], abs=0.1)
 
 
-def marks(browser: Any, selector: str, attribute: str) -> list[float]:
-    """Where the orange marks of a chart are, from left to right on its axis."""
-    script = "return [...document.querySelectorAll(arguments[0])].map(e => e.getAttribute(arguments[1]))"
-    found = browser.js(script, f"{selector}[fill='#D55E00']", attribute)
-    return [float(re.search(r"-?[0-9.]+(e-?[0-9]+)?", text).group()) for text in found]
+def test_slider_over_the_limit_of_a_constraint(two: Path, browser: Any, tmp_path: Path, make: Make) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    given = (two.parent / "votes.csv", "--tasks", two.parent / "tasks.csv", "--method", "majority", "--truth", "truth")
+    asked = ("--require", "parity(group) <= 0.04", "--require", "changed <= 0.02")
+    loose = ("--require", "parity(group) <= 0.2", "--require", "changed <= 0.02")
+    assert run([*map(str, ("aggregate", *given, *asked, "--out", tmp_path / "no"))]) == 4
+    browser.open(make("aggregate", *given, *loose, out=tmp_path / "run") / "report.html")
+    assert [line for line in browser.messages() if line["level"] == "SEVERE"] == []
+    stops = browser.js("return JSON.parse(document.getElementById('data').textContent).stops")
+    slider = browser.element("#epsilon")
+    assert browser.texts("#shown-epsilon") == ["0.2"]
+    assert marks(browser, "chosen", "cx")
+    slider.send_keys(Keys.HOME)
+    browser.until("document.documentElement.dataset.stop === '0'")
+    assert (browser.texts("#shown-epsilon"), browser.texts("[data-live=level]")) == (["0"], ["cannot be kept"])
+    assert marks(browser, "chosen", "cx") == []
+    slider.send_keys(Keys.END)
+    browser.until("document.documentElement.dataset.stop === String(arguments[0])", len(stops) - 1)
+    assert browser.texts("[data-live=changed]") == [stops[-1]["changed"]]
+
+
+def marks(browser: Any, name: str, attribute: str) -> list[float]:
+    """Where the marks that the slider moves are on their axis, in per cent; those that are hidden are left out."""
+    script = (
+        "return [...document.querySelectorAll(`[data-marks=${arguments[0]}] > *`)]"
+        ".filter(e => e.style.display !== 'none').map(e => e.getAttribute(arguments[1]))"
+    )
+    return [float(text.rstrip("%")) for text in browser.js(script, name, attribute)]
 
 
 def test_hostile_names_stay_text(hostile: Path, browser: Any) -> None:
@@ -227,15 +258,13 @@ def test_hostile_names_stay_text(hostile: Path, browser: Any) -> None:
     stops = browser.js("return JSON.parse(document.getElementById('data').textContent).stops.length")
     for stop in (0, stops - 1):
         show(browser, stop)
+    unfold(browser)
     for button in browser.driver.find_elements("css selector", "#worker-table th button"):
         button.click()
-    hover = "return [...document.querySelectorAll('#chart-funnel .mark-symbol path[aria-label]')]"
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    for mark in browser.js(hover)[:3]:
-        ActionChains(browser.driver).move_to_element(mark).perform()
-        browser.until("document.querySelector('#vg-tooltip-element.visible') !== null")
-    assert browser.js("return document.querySelectorAll('script').length") == 3
+    titles = browser.texts("#chart-funnel title")
+    assert f"worker: {HOSTILE[0]}\n" in "".join(titles)
+    assert not set("\u202e\u202d\u2067") & set("".join(titles))
+    assert browser.js("return document.querySelectorAll('script').length") == 2
     assert browser.js("return document.querySelectorAll('img, iframe, object, b:not(.card b)').length") == 0
     assert browser.js("return [...document.querySelectorAll('*')].some(e => e.hasAttribute('onerror'))") is False
     names = set(browser.texts("#live-groups tbody th"))
@@ -250,17 +279,14 @@ def test_hostile_names_stay_text(hostile: Path, browser: Any) -> None:
 
 def test_long_names_are_shortened_and_stay_distinct(hostile: Path, browser: Any) -> None:
     browser.open(hostile / "report.html")
-    script = (
-        "return [...document.querySelectorAll('table bdi, ul:not(.rule) li bdi')].map(e => [e.textContent, e.title])"
-    )
-    shown = browser.js(script)
+    names = "table:not(.key) bdi, ul:not(.rule) li bdi"
+    script = "return [...document.querySelectorAll(arguments[0])].map(e => [e.textContent, e.title])"
+    shown = browser.js(script, names)
     assert max(len(text) for text, _ in shown) <= 48
     long = [title for text, title in shown if text.startswith("long x<b>") and text.endswith("…")]
     assert len(long) > 4
     assert all(len(title) == 500 and title.startswith("long x<b>x<b>") for title in long)
     assert all(title == "" for text, title in shown if not text.endswith("…"))
-    ticks = browser.texts("#chart-posterior .role-axis-label text")
-    assert len(set(ticks)) == len(ticks)
     data = browser.js("return JSON.parse(document.getElementById('data').textContent).charts.posterior.data.values")
     assert len({row["group"] for row in data}) == 10
 
@@ -269,6 +295,7 @@ def test_workers_sort_by_click_and_by_keyboard(two: Path, browser: Any) -> None:
     from selenium.webdriver.common.keys import Keys
 
     browser.open(two / "report.html")
+    unfold(browser)
     heads = browser.driver.find_elements("css selector", "#worker-table thead th")
     names = [head.text for head in heads]
     votes, gap, worker = names.index("votes"), names.index("own gap"), names.index("worker")
@@ -324,8 +351,8 @@ def test_light_and_dark_are_readable(two: Path, browser: Any) -> None:
         assert contrast(ink, ground) > 7
         assert contrast(colour(browser, ".small", "color"), ground) > 4.5
         for chart in ("frontier", "rates", "posterior", "reliability", "funnel"):
-            assert contrast(colour(browser, f"#chart-{chart} .role-axis-label text", "fill"), ground) > 4.5
-            assert contrast(colour(browser, f"#chart-{chart} .role-axis-title text", "fill"), ground) > 7
+            assert contrast(colour(browser, f"#chart-{chart} .axis text", "fill"), ground) > 4.5
+            assert contrast(colour(browser, f"#chart-{chart} text.title", "fill"), ground) > 7
         assert contrast(colour(browser, "#chart-reliability .mark-text text", "fill"), ground) > 4.5
     assert grounds[0] != grounds[1]
 
@@ -366,7 +393,7 @@ def test_paper_has_no_slider_and_dark_ink(two: Path, browser: Any) -> None:
     browser.emulate(width=700, scheme="dark", media="print")
     assert not browser.element("#epsilon").is_displayed()
     assert colour(browser, "body", "backgroundColor") == (255, 255, 255)
-    assert contrast(colour(browser, "#chart-frontier .role-axis-label text", "fill"), (255, 255, 255)) > 7
+    assert contrast(colour(browser, "#chart-frontier .axis text", "fill"), (255, 255, 255)) > 7
     widths = browser.js("return [...document.querySelectorAll('.chart svg')].map(e => e.getBoundingClientRect().right)")
     assert max(widths) <= 700
     high = browser.js("const e = document.querySelector('.tall'); return e.scrollHeight - e.clientHeight")
@@ -389,3 +416,61 @@ def contrast(one: tuple[int, ...], other: tuple[int, ...]) -> float:
 
     low, high = sorted((light(one), light(other)))
     return (high + 0.05) / (low + 0.05)
+
+
+def test_details_are_folded_and_open_on_paper(two: Path, browser: Any) -> None:
+    """On a screen what a manager needs is short; paper shows all, also where no script runs."""
+    high = "return document.getElementById('workers').getBoundingClientRect().height"
+    browser.open(two / "report.html")
+    folded = browser.js(high)
+    assert browser.element("#frontier").is_displayed()
+    assert browser.js("return [...document.querySelectorAll('details')].some(e => e.open)") is False
+    browser.emulate(media="print")
+    assert browser.js(high) > folded + 300
+    browser.emulate()
+    browser.js("dispatchEvent(new Event('beforeprint'))")
+    assert browser.js("return [...document.querySelectorAll('details')].every(e => e.open)") is True
+
+
+@pytest.mark.parametrize("width", [1100, 390])
+def test_terms_are_explained_by_pointer_and_by_keyboard(width: int, two: Path, browser: Any) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    browser.emulate(width=width)
+    browser.open(two / "report.html")
+    seen = "return [...document.querySelectorAll('.meaning')].filter(e => e.checkVisibility()).map(e => e.textContent)"
+    assert browser.js(seen) == []
+    ActionChains(browser.driver).send_keys(Keys.TAB).perform()
+    assert browser.js(seen) == [TERMS["vote"]]
+    box = browser.js("return document.querySelector('.term:focus .meaning').getBoundingClientRect().toJSON()")
+    assert box["left"] >= 0
+    assert box["right"] <= width
+    ActionChains(browser.driver).send_keys(Keys.ESCAPE).perform()
+    assert browser.js(seen) == []
+    ActionChains(browser.driver).move_to_element(browser.element(".lead .term:nth-of-type(2)")).perform()
+    assert browser.js(seen) == [TERMS["gap"]]
+    ActionChains(browser.driver).move_by_offset(-5, 0).move_to_element(browser.element("h1")).perform()
+    assert browser.js("return document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+@pytest.fixture(scope="module")
+def constrained(two: Path, make: Make) -> Path:
+    given = (two.parent / "votes.csv", "--tasks", two.parent / "tasks.csv", "--method", "majority", "--note", "A test.")
+    asked = ("--require", "parity(group) <= 0.1", "--require", "changed <= 0.2")
+    return make("aggregate", *given, *asked, out=two.parent / "constrained")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["two", "hostile", "constrained"])
+def test_axe_core_finds_nothing(name: str, scheme: str, browser: Any, request: pytest.FixtureRequest) -> None:
+    page = request.getfixturevalue(name) / "report.html"
+    browser.emulate(scheme=scheme)
+    browser.open(page)
+    unfold(browser)
+    browser.element(".term").send_keys("")  # a meaning that is shown is checked, too
+    browser.js(files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
+    found = browser.driver.execute_async_script(
+        "axe.run(document).then(found => arguments[arguments.length - 1](found.violations))"
+    )
+    assert [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found] == []

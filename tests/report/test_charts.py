@@ -1,6 +1,9 @@
 """The registry of charts: a new one needs a module and a line, and the page shows it."""
 
+import base64
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,3 +103,48 @@ def test_an_estimated_accuracy_with_an_interval_is_one_more_curve() -> None:
     assert [row.get("low") for row in rows] == [*[None] * 4, *(middle - 0.1)]
     assert chart["layer"][-1]["data"]["values"] == dots
     assert "estimated" in images("frontier", chart)["frontier.svg"].decode()
+
+
+# How the page gets its charts.
+
+
+@pytest.fixture(scope="module")
+def small() -> fc.FairCrowd:
+    crowd = fc.simulate_crowd(n_tasks=200, n_workers=20, votes_per_task=5, random_state=0)
+    fair = fc.FairCrowd(fc.MajorityVote(), epsilon=0.02)
+    return fair.fit(crowd.votes, sensitive_features=crowd.sensitive_features)
+
+
+def test_the_page_is_small_and_needs_no_library_of_charts(
+    small: fc.FairCrowd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    small.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count('<svg class="drawn"') == 4
+    assert len(page.encode()) < 120_000
+
+
+def test_a_chart_that_asks_for_more_is_a_picture(small: fc.FairCrowd, toy: PageChart, tmp_path: Path) -> None:
+    def make(facts: ChartFacts) -> dict[str, object] | None:
+        found = _changes(facts)
+        assert found is not None
+        found["layer"][0]["encoding"]["x"]["aggregate"] = "sum"  # type: ignore[index]
+        return found
+
+    register(PageChart("toy", "changes", make, lambda _: "Sums."))
+    small.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    picture = page[page.index('id="chart-toy"') :]
+    content = base64.b64decode(picture.split("data:image/svg+xml;base64,")[1].split('"')[0])
+    assert content.startswith(b"<svg")
+    assert b"labels changed" in content
+
+
+def test_one_point_of_accuracy_is_no_cliff() -> None:
+    for believed in ([0.93, 0.925, 0.922, 0.92], [0.99, 0.985, 0.98, 0.98], [0.02, 0.015, 0.01, 0.01]):
+        curve = Frontier(GAP, GAP, np.arange(4.0), np.array(believed), 0.0, exact=True)
+        for layer in frontier_chart(curve)["layer"]:
+            low, high = layer["encoding"]["y"]["scale"]["domain"]
+            assert high - low >= 0.2 - 1e-12
+            assert 0 <= low <= min(believed) <= max(believed) <= high <= 1

@@ -15,12 +15,11 @@ import pytest
 import faircrowd as fc
 from faircrowd.cli.app import run
 from faircrowd.report.safe_names import short, shorts
-from faircrowd.report.slider import stops
 
 Make = Callable[..., Path]
 
-SECTIONS = ["frontier", "rates", "posterior", "changes", "workers", "crowd", "limits", "method", "reproduce"]
-WITH_TRUTH = [*SECTIONS[:3], "truth", *SECTIONS[3:]]
+SECTIONS = ["about", "frontier", "rates", "posterior", "changes", "workers", "crowd", "limits", "method", "reproduce"]
+WITH_TRUTH = [*SECTIONS[:4], "truth", *SECTIONS[4:]]
 LARGE = (200_000, 3_000, 30, 12) if os.environ.get("FAIRCROWD_SLOW") else (5_000, 350, 13, 7)
 """Tasks, workers, groups and classes of the large input; FAIRCROWD_SLOW=1 makes it larger."""
 CHARTS = ["frontier", "funnel", "posterior", "rates"]
@@ -87,8 +86,9 @@ def test_sections_stand_in_order(fair: Path) -> None:
     page = Page(fair / "report.html")
     assert page.sections == WITH_TRUTH
     headings = ["".join(text.split("\n")) for text in page.texts["h2"]]
-    assert len(headings) == len(WITH_TRUTH)
-    assert page.html.index("<h1>") < page.html.index('class="cards many"') < page.html.index('id="frontier"')
+    assert len(headings) == len(WITH_TRUTH) - 1  # what the page is about has none
+    places = [page.html.index(part) for part in ("<h1>", 'class="lead"', 'class="cards many"', 'id="frontier"')]
+    assert places == sorted(places)
     assert len(page.cards()) == 8
     assert sorted(page.data["charts"]) == sorted([*CHARTS, "reliability"])
 
@@ -108,10 +108,15 @@ def test_numbers_are_those_of_the_certificate(fair: Path) -> None:
         "labels changed": f"{said['changed']} ({said['changed_share']:.1%})",
         "believed accuracy": f"{said['believed_accuracy']:.1%}",
         "real accuracy": f"{right[1]:.1%}",
-        "believed accuracy given up": f"{cost:.2%}",
-        "real accuracy given up": f"{right[0] - right[1]:.2%}",
+        "believed accuracy given up": f"{100 * cost:.2f} points",
+        "real accuracy given up": f"{100 * (right[0] - right[1]):.2f} points",
     }
-    (answer,) = page.texts["h1"]
+    now, limit, before = (f"{100 * said[name]:.1f}" for name in ("gap", "epsilon", "gap_before"))
+    (verdict,) = page.texts["h1"]
+    assert (
+        verdict == f"The labels keep the limit: the groups are {now} points apart ({limit} allowed, {before} before)."
+    )
+    answer = exact_terms(page.html)
     assert f"from {said['gap_before']:.3f} to {said['gap']:.3f} (epsilon 0.05)" in answer
     assert f"{said['changed']} of 300 labels" in answer
     start = next(int(attributes["value"]) for tag, attributes in page.elements if tag == "input")
@@ -122,9 +127,13 @@ def test_numbers_are_those_of_the_certificate(fair: Path) -> None:
     rates = {(row["row"], row["labels"]): row["rate"] for row in page.data["charts"]["rates"]["data"]["values"]}
     for kind, named in (("before", said["rates_before"]), ("after", said["rates"])):
         for group in "ab":
-            assert rates[f"label 1, group {group}", kind] == pytest.approx(named[group]["1"])
+            assert rates[f"label 1, group = {group}", kind] == pytest.approx(named[group]["1"])
     method = page.html[page.html.index('id="method"') :]
     assert f"{said['bound']:.6f}" in method
+
+
+def exact_terms(html: str) -> str:
+    return re.search(r"The result in exact terms</summary><p>(.*?)</p>", html, re.DOTALL)[1]
 
 
 def section(html: str, name: str) -> str:
@@ -154,12 +163,14 @@ def test_belief_stands_beside_truth(fair: Path) -> None:
         [part["label_before"].mean(), part["label"].mean(), part["label_before"].mean() - part["label"].mean()]
         for part in (believed, real)
     ]
-    assert [row[:3] for row in rows] == [[n, f"{b:.2%}", f"{r:.2%}"] for n, b, r in zip(names, *numbers, strict=True)]
+    shown = [[name, f"{r:.2%}", f"{b:.2%}"] for name, b, r in zip(names, *numbers, strict=True)]
+    shown[-1][1:] = [text.replace("%", " points") for text in shown[-1][1:]]  # a difference of two shares
+    assert [row[:3] for row in rows] == shown
     for row, group in zip([cells(row) for row in groups.split("<tr>")[1:]], "ab", strict=True):
         inside = tasks["group"] == group
         ones = inside & (tasks["truth"] == 1)
         assert row[:2] == [group, str(inside.sum())]
-        for place, part, where in ((2, believed, inside), (3, real, inside), (6, real, ones)):
+        for place, part, where in ((2, real, inside), (3, believed, inside), (6, real, ones)):
             before, after = (part[name][where].mean() for name in ("label_before", "label"))
             assert row[place] == f"{before:.1%} → {after:.1%}"
     for row, group in zip([cells(row) for row in truth.split("<tr>")[1:]], "ab", strict=True):
@@ -272,13 +283,13 @@ def test_every_kind_of_run_renders(name: str, crowd: Path, tmp_path: Path, make:
     scored = "--truth" in RUNS[name]
     assert page.sections == (WITH_TRUTH if scored else SECTIONS)
     assert sorted(page.data["charts"]) == sorted([*CHARTS, *(["reliability"] if scored else [])])
-    assert len(page.cards()) == (8 if scored else 4)
-    (answer,) = page.texts["h1"]
+    assert len(page.cards()) == (8 if scored else 4 if name == "no epsilon" else 5)
+    answer = exact_terms(page.html)
     text = {
         "no epsilon": "No epsilon was asked for",
         "nothing to change": "no label was changed",
         "confidence": "no label was changed",
-        "randomized": "on average over draws, no deterministic or randomized labels within epsilon are better",
+        "randomized": "on average over draws, no labels with a gap of at most 0.05, drawn at random or not, have a ",
     }.get(name, "The gap between groups fell")
     assert text in answer
     kinds = {row["labels"] for row in page.data["charts"]["rates"]["data"]["values"]}
@@ -298,7 +309,7 @@ def test_the_rule_of_three_classes_is_that_of_the_labels(more: list[Any], tmp_pa
     votes.to_csv(tmp_path / "votes.csv", index=False)
     out = make("aggregate", tmp_path / "votes.csv", "--group", "group", "--epsilon", 0.2, *more, out=tmp_path / "run")
     html = Page(out / "report.html").html
-    assert ("The rule, also for new tasks: of all labels" in html) == (not more)
+    assert (", also for new tasks: of all labels" in html) == (not more)
     assert ("New tasks have a rule of their own, which the promise is about (rule.json)." in html) == bool(more)
     assert ("in_turn" in (out / "rule.json").read_text()) == bool(more)
 
@@ -347,7 +358,7 @@ def test_the_stops_of_a_strict_run_of_two_groups_keep_their_epsilons(crowd: Path
 def test_without_groups_to_compare(more: list[str], note: str, crowd: Path, tmp_path: Path, make: Make) -> None:
     files = (crowd / "votes.csv", "--tasks", crowd / "tasks.csv")
     page = Page(make("aggregate", *files, *more, out=tmp_path / "run") / "report.html")
-    assert page.sections == ["method", "reproduce"]
+    assert page.sections == ["about", "method", "reproduce"]
     assert note in page.html
     assert page.data == {"charts": {}, "stops": []}
     assert len(page.html) < 20_000
@@ -356,8 +367,9 @@ def test_without_groups_to_compare(more: list[str], note: str, crowd: Path, tmp_
 def test_without_groups_truth_is_shown_too(crowd: Path, tmp_path: Path, make: Make) -> None:
     files = (crowd / "votes.csv", "--tasks", crowd / "tasks.csv", "--truth", "truth")
     page = Page(make("aggregate", *files, out=tmp_path / "run") / "report.html")
-    assert page.sections == ["truth", "method", "reproduce"]
-    assert list(page.cards())[-2:] == ["believed accuracy", "real accuracy"]
+    assert page.sections == ["about", "truth", "method", "reproduce"]
+    cards = list(page.cards())
+    assert (cards[0], cards[-1]) == ("real accuracy", "believed accuracy")
 
 
 @pytest.mark.parametrize("rows", ["1,a,x,p\n1,b,y,p\n2,a,y,q\n3,b,x,q\n", "1,a,x,p\n2,b,y,q\n"])
@@ -375,7 +387,8 @@ def test_pages_of_the_other_commands(crowd: Path, tmp_path: Path, make: Make) ->
     page = Page(
         make("audit", *given(crowd), "--control", "three", "--replicates", 50, out=tmp_path / "a") / "report.html"
     )
-    assert page.sections == SECTIONS
+    assert page.sections == [*SECTIONS[:7], "agreement", *SECTIONS[7:]]
+    assert "of the pairs of votes on a task agree" in page.html
     assert "If tasks and workers were drawn again" in page.html
     assert "Within strata of the control feature" in page.html
     page = Page(make("demo", out=tmp_path / "d") / "report.html")
@@ -391,7 +404,9 @@ def test_page_and_charts_are_optional(crowd: Path, tmp_path: Path, make: Make) -
         charts = tmp_path / command
         make(command, *given(crowd), *more, "--charts", charts, "--no-report", out=tmp_path / "charted")
         assert sorted(path.name for path in charts.iterdir()) == sorted(
-            f"{name}.{kind}" for name in CHARTS for kind in ("png", "svg")
+            f"{name}.{kind}"
+            for name in [*CHARTS, *(["agreement"] if command == "audit" else [])]
+            for kind in ("png", "svg")
         )
         for path in charts.iterdir():
             head = path.read_bytes()
@@ -443,18 +458,7 @@ def test_large_input_makes_no_large_page(tmp_path: Path, make: Make) -> None:
     rows = {name: len(chart["data"]["values"]) for name, chart in page.data["charts"].items()}
     assert max(rows.values()) <= n_workers < n
     shown = {row["group"] for row in page.data["charts"]["posterior"]["data"]["values"]}
-    assert len(shown & {str(a) for a in range(n_groups)}) == len(shown) == 12
-
-
-@pytest.mark.parametrize("gap", [0.0, 1e-9, 0.003, 0.05, 0.2061, 0.4999996, 0.77, 1.0])
-@pytest.mark.parametrize("most", [9, 60])
-def test_stops_go_from_none_to_all_of_the_gap(gap: float, most: int) -> None:
-    found = stops(gap, None, most)
-    assert found[0] == 0
-    assert gap <= found[-1] <= min(gap + 0.112, 1)
-    assert found == sorted(set(found))
-    assert len(found) <= most + 2
-    assert stops(gap, 0.0123, most) == sorted({*found, 0.0123})
+    assert len(shown & {f"group = {a}" for a in range(n_groups)}) == len(shown) == 12
 
 
 def test_short_names() -> None:

@@ -22,6 +22,18 @@ RUNS: dict[str, RunOptions] = {
         ModelOptions("one-coin", {"n_iter": 7, "tol": float("inf"), "ties": "last", "by_group": True}),
         FairOptions(0.1, "f1", "randomized", True, 5, 0.9),
     ),
+    "jury": RunOptions(
+        ReadOptions(
+            Path("v.csv"),
+            probability=("yes", "no"),
+            run="none",
+            family="vendor",
+            abstained="refused",
+            abstain_label=("unsure", "n/a"),
+        ),
+        ModelOptions("jury", {"ties": "last"}),
+    ),
+    "judge": RunOptions(ReadOptions(Path("v.csv"), probability="p"), ModelOptions("jury")),
     "audit": RunOptions(READ, ModelOptions("majority"), audit=AuditOptions(0.9, 30, 2, "age")),
 }
 
@@ -82,7 +94,11 @@ def test_what_the_command_line_cannot_say_is_said_in_python() -> None:
         (replace(FAIR, read=replace(READ, tasks=None, truth="t")), "truth and gold name columns", ("truth", "gold")),
         (replace(RUNS["audit"], audit=AuditOptions(confidence=1.0)), "confidence must be below 1", ("confidence",)),
         (replace(RUNS["audit"], audit=AuditOptions(replicates=-1)), "replicates must be a whole", ("replicates",)),
-        (replace(RUNS["audit"], read=ReadOptions(Path("v.csv"))), "An audit compares groups", ()),
+        (
+            replace(RUNS["audit"], read=ReadOptions(Path("v.csv")), audit=AuditOptions(control="age")),
+            "compare groups; give group",
+            ("control",),
+        ),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options: RunOptions, message: str, parameters: tuple[str, ...]) -> None:
@@ -108,3 +124,18 @@ def test_the_engine_leaves_no_trace_but_in_spark() -> None:
     cluster = replace(FAIR, engine=EngineOptions("spark", master="local[2]")).to_dict()
     assert (cluster.pop("engine"), cluster.pop("master")) == ("spark", "local[2]")
     assert cluster == FAIR.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (ModelOptions.given("dawid-skene"), "pooled dawid-skene"),
+        (ModelOptions.given("dawid-skene", pooling="none"), "dawid-skene"),
+        (ModelOptions.given("dawid-skene", pooling=3, by_group=True), "pooled dawid-skene by group"),
+        (ModelOptions("dawid-skene", {"pooling": 0, "by_group": True}), "dawid-skene by group"),
+        (ModelOptions.given("dawid-skene", calibrated=True), "pooled dawid-skene, calibrated"),
+        (ModelOptions.given("majority"), "majority"),
+    ],
+)
+def test_the_method_says_whether_it_is_pooled(model: ModelOptions, name: str) -> None:
+    assert model.name == name

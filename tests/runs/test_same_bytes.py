@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import faircrowd as fc
-from faircrowd.cli.wording import spoken
+from faircrowd.runs.wording import spoken
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import faircrowd as fc
+from faircrowd import _extras
 from faircrowd.engines.spark.differences import frame_differences
 from faircrowd.errors import InputError, OptionError
 from faircrowd.report.evidence import EVIDENCE, VERSIONS
@@ -41,17 +42,25 @@ def done(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "run"
 
 
+@pytest.fixture(scope="module")
+def kept() -> dict[str, Path]:
+    """The folders of runs that were done again, by their options."""
+    return {}
+
+
 @pytest.fixture
-def once(done: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def once(
+    done: Path, kept: dict[str, Path], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Do a run with the same options no second time: its files are copied."""
-    fill, kept = recorded_runs.fill_in_spark, dict[str, Path]()
+    fill = recorded_runs.fill_in_spark
 
     def quick(options: Any, folder: Any, **more: Any) -> None:
-        key = json.dumps([options.to_dict(), more["recorded"]["version"], str(more["places"])])
+        # Results do not depend on the master.
+        key = json.dumps([options.to_dict() | {"master": ""}, more["recorded"]["version"], str(more["places"])])
         if key not in kept:
             fill(options, folder, **more)
-            kept[key] = tmp_path / f"kept{len(kept)}"
-            kept[key].mkdir()
+            kept[key] = tmp_path_factory.mktemp("kept")
             for name in folder.names:
                 copy = shutil.copytree if folder.waiting(name).is_dir() else shutil.copy
                 copy(folder.waiting(name), kept[key] / name)
@@ -105,15 +114,22 @@ def test_every_change_of_labels_is_noticed(done: Path, tmp_path: Path) -> None:
     task = labels["task"].iloc[7]
     same = attacked(done, tmp_path, LABELS, lambda path: rewritten(path, lambda frame: frame.sample(frac=1)))
     assert (same.differences, same.notes) == ((), ())  # rows of Spark have no order
-    for column in labels.columns.drop("task"):
-        cell = labels[column].iloc[7].item() if hasattr(labels[column].iloc[7], "item") else labels[column].iloc[7]
+    cells = {}  # one cell of each column, each of another task
 
-        def change(frame: pd.DataFrame, column: str = column, cell: Any = cell) -> pd.DataFrame:
-            frame.loc[frame["task"] == task, column] = other(cell)
-            return frame
+    def change(frame: pd.DataFrame) -> pd.DataFrame:
+        for row, column in enumerate(frame.columns.drop("task"), 7):
+            here = frame["task"] == labels["task"].iloc[row]
+            cell = frame.loc[here, column].iloc[0]
+            cells[labels["task"].iloc[row], column] = cell = cell.item() if hasattr(cell, "item") else cell
+            frame.loc[here, column] = other(cell)
+        return frame
 
-        (line,) = attacked(done, tmp_path, LABELS, lambda path, change=change: rewritten(path, change)).differences
-        assert line == f"{LABELS}: task {task}, column {column} is {other(cell)!r}, recomputed {cell!r}"
+    lines = attacked(done, tmp_path, LABELS, lambda path: rewritten(path, change)).differences
+    assert set(lines) == {
+        f"{LABELS}: task {where}, column {column} is {other(cell)!r}, recomputed {cell!r}"
+        for (where, column), cell in cells.items()
+    }
+    assert len(lines) == len(cells) == len(labels.columns) - 1
     gone = attacked(
         done, tmp_path, LABELS, lambda path: rewritten(path, lambda frame: frame[frame["task"] != task])
     ).differences
@@ -179,13 +195,11 @@ def test_votes_that_changed_are_named(done: Path, tmp_path: Path) -> None:
 def test_without_spark_it_is_said_what_to_install(
     done: Path, monkeypatch: pytest.MonkeyPatch, faircrowd: Callable[..., Any]
 ) -> None:
-    from faircrowd.engines.spark import session
-
-    monkeypatch.setattr(session, "find_spec", lambda name: None)
+    monkeypatch.setattr(_extras, "find_spec", lambda name: None)
     code, out, err = faircrowd("verify", done)
     assert (code, out) == (2, "")
     assert err == (
-        "faircrowd: This run was done in Spark, and only Spark can do it again. Spark is not installed; "
+        "faircrowd: This run was done in Spark, and only Spark can do it again. Spark needs pyspark: "
         "pip install 'faircrowd[spark]', and Java 17.\n"
     )
 

@@ -11,7 +11,7 @@ Public functions are imported here. Where to find them:
 - ``impact_table``: selection rates and impact ratios by category, as in New York City's Local Law 144;
 - ``workers/``: how each worker treats groups, with tests, and their influence on the crowd;
 - ``majority/``: how the votes of workers add up in a majority, and what ties leave open;
-- ``agreement``: Krippendorff's alpha;
+- ``agreement``: Krippendorff's alpha; ``pair_agreement``: who agrees with whom, and on which tasks;
 - ``independence``: whether the votes of a task are independent given its class, as models assume;
 - ``crowd_audit``: all of this for one crowd, as the report shows it;
 - ``theory/``: the paper's theorems as functions;
@@ -40,6 +40,7 @@ from faircrowd.audit.metrics.fairness_metrics import (
     equalized_odds_ratio,
     selection_rate,
 )
+from faircrowd.audit.pair_agreement import PairAgreement, pair_agreement
 from faircrowd.audit.planner import CrowdPlan, GoldPlan, plan_crowd, plan_gold
 from faircrowd.audit.strata import ConditionalGaps, conditional_gaps
 from faircrowd.audit.workers.worker_audit import WorkerAudit, audit_workers
@@ -53,6 +54,7 @@ __all__ = [
     "ImpactTable",
     "Independence",
     "MeasuredConstraint",
+    "PairAgreement",
     "RequirementsVerdict",
     "Verdict",
     "WorkerAudit",
@@ -78,6 +80,7 @@ __all__ = [
     "majority_rates",
     "majority_ties",
     "measure_constraints",
+    "pair_agreement",
     "plan_crowd",
     "plan_gold",
     "selection_rate",

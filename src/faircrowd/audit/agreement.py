@@ -13,14 +13,15 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._display import Displayed
 from faircrowd.engines import Block, LocalEngine
 from faircrowd.votes import Vocabulary, VoteTable
 
 __all__ = ["Agreement", "krippendorff_alpha"]
 
 
-@dataclass(frozen=True, eq=False)
-class Agreement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement(Displayed):
     """Krippendorff's alpha: 1 for full agreement, 0 for agreement as by chance, negative for less than that.
 
     Attributes

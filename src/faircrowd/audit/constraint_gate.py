@@ -4,7 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from faircrowd._checks import check_confidence, few
+from faircrowd._display import Tabular
 from faircrowd._types import ByTask
 from faircrowd.audit.constraint_limits import miss_limits
 from faircrowd.audit.metrics.constraint_levels import MeasuredConstraint, measured
@@ -17,9 +21,11 @@ from faircrowd.votes.group_policy import MIN_GROUP
 __all__ = ["ConstraintVerdict", "RequirementsVerdict", "check_constraints"]
 
 
-@dataclass(frozen=True)
-class ConstraintVerdict:
+@dataclass(frozen=True, repr=False)
+class ConstraintVerdict(Tabular):
     """What labels show about one constraint.
+
+    ``to_frame()`` has one row per comparison and group.
 
     Attributes
     ----------
@@ -32,6 +38,8 @@ class ConstraintVerdict:
     reason : str
         The verdict as a sentence.
     """
+
+    _in_short = ("status", "reason")
 
     status: str
     measured: MeasuredConstraint
@@ -64,9 +72,11 @@ class ConstraintVerdict:
         return {**ends, **self.measured.to_dict()}
 
 
-@dataclass(frozen=True)
-class RequirementsVerdict:
+@dataclass(frozen=True, repr=False)
+class RequirementsVerdict(Tabular):
     """What labels show about a list of constraints.
+
+    ``to_frame()`` has one row per constraint.
 
     Attributes
     ----------
@@ -79,6 +89,8 @@ class RequirementsVerdict:
     reason : str
         The verdict as a sentence.
     """
+
+    _in_short = ("status", "reason")
 
     status: str
     constraints: tuple[ConstraintVerdict, ...]
@@ -104,6 +116,7 @@ def check_constraints(
     sensitive_features: ByTask | Mapping[str, Facts] | None = None,
     truth: ByTask | Facts | None = None,
     labels_before: ByTask | Facts | None = None,
+    reviewed: Sequence[bool] | NDArray[np.bool_] | None = None,
     confidence: float = 0.95,
     these_tasks: bool = False,
     min_group: int = 1,
@@ -117,7 +130,7 @@ def check_constraints(
 
     Parameters
     ----------
-    labels, constraints, sensitive_features, truth, labels_before, min_group, on_missing_group
+    labels, constraints, sensitive_features, truth, labels_before, reviewed, min_group, on_missing_group
         As in :func:`measure_constraints`.
     confidence : float
     these_tasks : bool
@@ -143,6 +156,7 @@ def check_constraints(
         sensitive_features=sensitive_features,
         truth=truth,
         labels_before=labels_before,
+        reviewed=reviewed,
         min_group=min_group,
         on_missing_group=on_missing_group,
     )

@@ -1,11 +1,12 @@
 """The audit of a crowd: its workers, how their leanings add up, and how much ties and chance leave open."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from faircrowd._display import Tabular, chart_of
 from faircrowd._types import ByTask, FrameLike, TableLike
 from faircrowd.audit.agreement import Agreement, krippendorff_alpha
 from faircrowd.audit.bootstrap import bootstrap_gap
@@ -30,17 +31,22 @@ from faircrowd.votes.group_policy import check_comparable
 from faircrowd.votes.groups import has_ids, one_value_each
 from faircrowd.votes.vocabulary import Codes, as_objects
 
+if TYPE_CHECKING:
+    from faircrowd._display import Chart
+
 __all__ = ["CrowdAudit", "audit_by_truth", "audit_crowd"]
 
 _MAX_CURVE_WORKERS = 2000
 
 
-@dataclass(frozen=True, eq=False)
-class CrowdAudit:
+@dataclass(frozen=True, eq=False, repr=False)
+class CrowdAudit(Tabular):
     """What the votes show about a crowd.
 
     Gaps, and what workers do to them, are between the groups that are not left out; only ``agreement`` and ``strata``
     are about all groups.
+
+    ``to_frame()`` has one row per worker.
 
     Attributes
     ----------
@@ -63,7 +69,11 @@ class CrowdAudit:
         The labels' gap within strata of a control feature.
     compared : ndarray of int32
         The codes of the groups that are not left out.
+    counts : ndarray of int64, shape (n_groups, n_classes)
+        Number of labels by group and class.
     """
+
+    _in_short = ("interval", "workers")
 
     workers: WorkerAudit
     agreement: Agreement
@@ -75,6 +85,18 @@ class CrowdAudit:
     bound: MajorityBound | None
     strata: ConditionalGaps | None
     compared: Codes
+    counts: NDArray[np.int64]
+
+    def plot(self, chart: str = "workers") -> "Chart":
+        """Return a chart of the audit.
+
+        Parameters
+        ----------
+        chart : {"workers", "rates"}
+            How each worker's votes differ between groups, against the number of votes; or the share of each label in
+            each group. Both have intervals.
+        """
+        return chart_of(self, chart)
 
 
 def audit_crowd(
@@ -153,6 +175,7 @@ def audit_crowd(
         bound=bound,
         strata=None if control is None else conditional_gaps(labels, sensitive_features=group, control_features=strata),
         compared=compared,
+        counts=counts,
     )
 
 

@@ -32,7 +32,6 @@ from itertools import product
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 __all__ = ["Pair", "extreme_pairs", "falling", "ordered_differences", "p_value_below", "upper_limit"]
@@ -101,6 +100,8 @@ def upper_limit(x: int, m: int, y: int, n: int, error: float) -> float:
             high = low + step
             break
         low, step = low + step, 2 * step
+    from scipy.optimize import brentq  # slow to import
+
     found = brentq(lambda delta: p_value_below(x, m, y, n, delta) - error, low, high, xtol=_LIMIT_PRECISION / 2)
     while p_value_below(x, m, y, n, found) > error:
         found = min(found + _LIMIT_PRECISION / 2, 1.0)

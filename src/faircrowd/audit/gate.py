@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_confidence, check_number
+from faircrowd._display import Drawn, Tabular
 from faircrowd._types import ByTask
 from faircrowd.audit.given_labels import read_given_labels
 from faircrowd.audit.intervals import approximate_gap_limits, gap_limits
@@ -28,9 +29,11 @@ _STEPS = 1000
 """Epsilons are proposed in steps of one thousandth."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Drawn, Tabular):
     """What labels show about the gap of the population that their tasks are drawn from, or about their own.
+
+    ``to_frame()`` has one row per group and label, with the interval of its rate; ``plot()`` shows these rates.
 
     Attributes
     ----------
@@ -60,6 +63,8 @@ class Verdict:
     gap_allowed : float or None
         What the certificate of the labels allows their gap to be, if it was given.
     """
+
+    _in_short = ("status", "gap", "low", "high", "epsilon", "confidence", "reason")
 
     status: str
     gap: float

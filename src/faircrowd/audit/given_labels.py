@@ -18,7 +18,7 @@ __all__ = ["read_given_labels", "read_labels_of"]
 _LABEL_COLUMNS = ("label", "agg_label", "answer")
 
 
-def read_given_labels(labels: ByTask) -> tuple[Vocabulary, Codes, Vocabulary]:
+def read_given_labels(labels: ByTask | Facts) -> tuple[Vocabulary, Codes, Vocabulary]:
     """Return the tasks in their order, the code of each label, and the classes."""
     if isinstance(labels, np.ndarray | list):
         key: Any = pa.array(np.arange(len(labels)))

@@ -3,10 +3,12 @@
 The city's rules (6 RCNY 5-300 and 5-301) ask for the number of people, the selection rate and the impact ratio of each
 category of sex, of race and ethnicity, and of their intersection. An impact ratio is the rate of a category divided by
 that of the most selected category. People whose category is not known are left out of the rates, and their number is
-stated; a category with less than 2% of the data may be left out of the ratios, if its number and rate are stated.
+stated. The auditor may leave a category with less than 2% of the data out of the ratios, and must then give the reason,
+the category's number and its rate.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -14,12 +16,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from faircrowd._checks import few
+from faircrowd._display import card_of, frame_of, values_in_short
 from faircrowd._types import ByTask
 from faircrowd.audit.given_labels import read_given_labels
 from faircrowd.errors import InputError
 from faircrowd.fair.constraints.constraint_kind import label_code
 from faircrowd.fair.tasks.group_columns import GroupColumns, read_group_columns
+from faircrowd.fair.tasks.uncertain_groups import UncertainGroups
 from faircrowd.votes import Vocabulary
+from faircrowd.votes.facts import Facts
 from faircrowd.votes.groups import Grouped, intersect
 
 __all__ = ["SMALL_SHARE", "ImpactRow", "ImpactTable", "impact_rows", "impact_table"]
@@ -92,13 +98,33 @@ class ImpactTable(NamedTuple):
         names = ("attribute", "category", "number", "selected", "rate", "ratio", "share", "note")
         return pa.table({name: pa.array([row[name] for row in found], types.get(name, pa.string())) for name in names})
 
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row per category, as ``impact_ratios.csv`` has them.
+
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow"; by default pandas where it is installed.
+        """
+        return frame_of(self, backend)
+
+    def __repr__(self) -> str:
+        return values_in_short("ImpactTable", {"rows": self.rows, "total": self.total, "rule": self.rule})
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, ready for JSON."""
         return {**self._asdict(), "rows": [asdict(row) for row in self.rows]}
 
 
 def impact_table(
-    labels: ByTask, *, sensitive_features: ByTask, selected: object = None, leave_out_small: bool = False
+    labels: ByTask | Facts,
+    *,
+    sensitive_features: ByTask | Mapping[str, Facts],
+    selected: object = None,
+    leave_out_small: bool = False,
 ) -> ImpactTable:
     """Return selection rates and impact ratios by category of each sensitive column, and of all of them together.
 
@@ -149,7 +175,9 @@ def impact_rows(hit: NDArray[np.bool_], columns: GroupColumns, rule: str, leave_
     leave_out_small : bool
         As in :func:`impact_table`.
     """
-    parts = {name: _known(column) for name, column in columns.items()}
+    if uncertain := [name for name, column in columns.items() if isinstance(column, UncertainGroups)]:
+        raise InputError(f"The table counts tasks of known groups; {few(uncertain)} is given as probabilities.")
+    parts = {name: _known(column) for name, column in columns.items() if isinstance(column, Grouped)}
     if len(parts) > 1:
         codes, names = intersect(list(parts.values()))
         parts[" * ".join(parts)] = (codes, names)

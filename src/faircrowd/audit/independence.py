@@ -16,6 +16,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from faircrowd._display import Displayed
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.confusion import ConfusionAggregator
 
@@ -24,8 +25,8 @@ __all__ = ["Independence", "check_independence"]
 _LEVEL = 0.001
 
 
-@dataclass(frozen=True)
-class Independence:
+@dataclass(frozen=True, repr=False)
+class Independence(Displayed):
     """Whether votes go together more than a model of independent votes allows.
 
     Attributes

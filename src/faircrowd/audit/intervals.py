@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from faircrowd._checks import check_confidence
+from faircrowd._display import Displayed
 from faircrowd._steps import count_steps
 from faircrowd.audit.difference_test import Pair, ordered_differences, p_value_below, upper_limit
 from faircrowd.errors import InputError
@@ -54,8 +55,8 @@ _MAX_PAIRS_AT_ONCE = 1 << 18
 Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-@dataclass(frozen=True)
-class GapInterval:
+@dataclass(frozen=True, repr=False)
+class GapInterval(Displayed):
     """An interval for the demographic-parity gap.
 
     Attributes

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from faircrowd._display import Displayed
 from faircrowd._types import ColumnsLike, ValuesLike
 from faircrowd.audit.metrics.by_group import column_values, style_of
 from faircrowd.audit.metrics.sample import pair_codes, read_features, read_sample, tally
@@ -13,8 +14,8 @@ from faircrowd.fair.gap import gap_of
 __all__ = ["ConditionalGaps", "conditional_gaps"]
 
 
-@dataclass(frozen=True, eq=False)
-class ConditionalGaps:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConditionalGaps(Displayed):
     """Gaps between groups within strata, and the gap over all rows.
 
     Attributes
@@ -34,6 +35,8 @@ class ConditionalGaps:
         group: a gap between few rows is mostly chance), ``gap`` (NaN if it has one group only), and ``note``:
         "compared", or "says nothing" for a stratum with one group.
     """
+
+    _in_short = ("gap", "mean", "largest", "compared", "silent")
 
     gap: float
     mean: float

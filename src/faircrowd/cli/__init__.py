@@ -18,7 +18,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         from faircrowd.cli.app import run
 
-        sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+        if arguments is None:
+            arguments = sys.argv[1:]
+            if not {"--help", "--version", "spark"}.intersection(arguments):
+                _keep_pandas_out()
+        sys.exit(run(arguments))
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
@@ -29,3 +33,30 @@ def main(arguments: list[str] | None = None) -> int:
         what = "the files in " + ", ".join(map(str, done)) if done else "no results"
         sys.stderr.write(f"faircrowd: interrupted; {what} were written.\n")
         sys.exit(128 + signal.SIGINT)
+
+
+class _NoPandas:
+    """Finds no pandas, as if it were not installed."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not needed here", name=name)
+
+
+def _keep_pandas_out() -> None:
+    """Let pyarrow do without pandas, which it otherwise imports with its first array: a third of a small job's imports.
+
+    It tries to import pandas once, and here does not find it. Commands, unlike Python programs, never give it a frame
+    of pandas. Whatever imports pandas afterwards gets it.
+    """
+    if "pandas" in sys.modules:
+        return
+    import pyarrow as pa
+
+    finder = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        pa.array([0])
+        pa.scalar(0)
+    finally:
+        sys.meta_path.remove(finder)

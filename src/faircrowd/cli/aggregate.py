@@ -5,11 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from faircrowd.cli import arguments as arg
+from faircrowd.cli.completion import one_of
 from faircrowd.cli.console import Console
 from faircrowd.cli.exit_codes import end_missed
-from faircrowd.cli.wording import spoken
 from faircrowd.errors import OptionError
-from faircrowd.runs.options import EngineOptions, FairOptions, ModelOptions, ReadOptions, RunOptions
+from faircrowd.runs.options import (
+    DECISIONS,
+    PROMISES,
+    EngineOptions,
+    FairOptions,
+    ModelOptions,
+    PageOptions,
+    ReadOptions,
+    RunOptions,
+)
+from faircrowd.runs.wording import spoken
 from faircrowd.votes.group_policy import MIN_GROUP
 
 if TYPE_CHECKING:
@@ -31,15 +41,25 @@ def aggregate(
     calibrate: arg.Calibrate = None,
     by_group: arg.ByGroup = False,
     pooling: arg.Pooling = None,
+    accelerate: arg.Accelerate = False,
     task: arg.Task = None,
     worker: arg.Worker = None,
     label: arg.Label = None,
     delimiter: arg.Delimiter = None,
+    format: arg.From = None,
+    multi: arg.Multi = None,
+    bins: arg.Bins = None,
     on_duplicate: arg.OnDuplicate = "last",
     on_missing: arg.OnMissing = "drop",
     on_missing_group: arg.OnMissingGroup = "error",
     min_group: arg.MinGroup = MIN_GROUP,
     small_groups: arg.SmallGroups = "leave-out",
+    probability: arg.Probability = None,
+    run: arg.RunColumn = None,
+    family: arg.Family = None,
+    abstained: arg.Abstained = None,
+    abstain_label: arg.AbstainLabel = None,
+    abstain: arg.Abstain = None,
     ties: arg.Ties = "first",
     n_iter: arg.NIter = None,
     tol: arg.Tol = None,
@@ -50,9 +70,13 @@ def aggregate(
     require: arg.Require = None,
     believed: arg.Believed = False,
     objective: arg.Objective = "accuracy",
-    decision: Annotated[str, typer.Option(help="How fair labels are chosen: deterministic, randomized.")] = (
-        "deterministic"
-    ),
+    decision: Annotated[
+        str,
+        typer.Option(
+            help="How fair labels are chosen: deterministic, randomized.",
+            autocompletion=one_of(*DECISIONS),
+        ),
+    ] = "deterministic",
     strict: Annotated[
         bool, typer.Option(help="More than two classes or groups: keep epsilon exactly, by an integer program.")
     ] = False,
@@ -68,13 +92,17 @@ def aggregate(
         str,
         typer.Option(
             help="Too few tasks for --confidence: required stops with an error; best-effort keeps epsilon on these "
-            "tasks, without a promise."
+            "tasks, without a promise.",
+            autocompletion=one_of(*PROMISES),
         ),
     ] = "required",
     positive: arg.Positive = None,
     random_state: arg.RandomState = 0,
     report: arg.Report = True,
     charts: arg.Charts = None,
+    title: arg.Title = None,
+    note: arg.Note = None,
+    date: arg.Date = None,
     engine: arg.EngineName = "auto",
     memory_limit: arg.MemoryLimit = None,
     master: arg.Master = None,
@@ -103,6 +131,7 @@ def aggregate(
             parameter=(*asked, "epsilon"),
         )
     local = {"truth": truth, "charts": charts, "resume": resume, "memory_limit": memory_limit}
+    local |= {"title": title, "note": note, "date": date}  # of the page, which is not written there
     if engine == "spark" and (given := [name for name, value in local.items() if value]):
         raise OptionError(f"{given[0]} is not for engine='spark'; leave it out.", parameter=given[0])
     read = ReadOptions(
@@ -115,12 +144,16 @@ def aggregate(
         worker=worker,
         label=label,
         delimiter=delimiter,
+        format=format,
+        multi=multi,
+        bins=bins,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
         on_missing_group=on_missing_group,
         min_group=min_group,
         small_groups=small_groups,
         calibrate=calibrate,
+        **arg.judging(probability, run, family, abstained, abstain_label),
     )
     if believed and not require:
         raise OptionError("believed goes with require; leave it out.", parameter=("believed", "require"))
@@ -150,9 +183,12 @@ def aggregate(
             tol=tol,
             by_group=by_group or None,
             pooling=pooling,
+            accelerate=accelerate or None,
+            abstain=abstain,
         ),
         None if epsilon is None and not require else fair,
         engine=EngineOptions.given(engine, memory_limit, checkpoint=out / CHECKPOINT, resume=resume, master=master),
+        page=PageOptions() if engine == "spark" else PageOptions.given(title, note, date),
     )
     check_out(out, (*RUN_FILES, SPARK_LABELS), (votes, tasks))
     console = Console(as_json)
@@ -164,21 +200,18 @@ def aggregate(
         return
     from faircrowd.runs.fit import fit
 
-    run = fit(options, console)
-    written = run.write(out, report=report, charts=charts, progress=console)
-    _end(console, run, written)
+    done_run = fit(options, console)
+    written = done_run.write(out, report=report, charts=charts, progress=console)
+    _end(console, done_run, written)
 
 
 def _end(console: Console, run: "Run | SparkRun", written: "Written") -> None:
     """Print what a run found, and end with the exit code of labels that miss what was asked for, if they do."""
-    from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate
-    from faircrowd.fair.outcome.alarms import missed
-    from faircrowd.report.constrained.constrained_story import constraint_missed
+    from faircrowd.report.constrained.constrained_story import missed_in_words
 
     if run.certificate is None:
         console.run(run, written)
         return
-    found = run.certificate
-    sentence = constraint_missed(found) if isinstance(found, ConstrainedCertificate) else missed(found)
+    sentence = missed_in_words(run.certificate)
     console.run(run, written, missed=spoken(sentence))
     end_missed(sentence, as_json=console.as_json)

@@ -9,22 +9,28 @@ from typing import Any
 import typer
 
 import faircrowd
+from faircrowd._compiling import tell_of_compiling
 from faircrowd.cli.aggregate import aggregate
 from faircrowd.cli.apply import apply
 from faircrowd.cli.audit import audit
 from faircrowd.cli.check import check
 from faircrowd.cli.console import plain
+from faircrowd.cli.convert import convert
 from faircrowd.cli.datasets import datasets
 from faircrowd.cli.demo import demo
+from faircrowd.cli.dossier import dossier
 from faircrowd.cli.exit_codes import ERROR, MISSED
 from faircrowd.cli.frontier import frontier
 from faircrowd.cli.json_output import json_only, print_json
 from faircrowd.cli.next import next_votes
 from faircrowd.cli.plan import plan
+from faircrowd.cli.publish import publish
 from faircrowd.cli.reproduce import reproduce
+from faircrowd.cli.serve import serve
+from faircrowd.cli.studio import studio
 from faircrowd.cli.verify import verify
-from faircrowd.cli.wording import spoken
 from faircrowd.errors import FaircrowdError, InfeasibleError, LeftoverWarning, OptionError
+from faircrowd.runs.wording import spoken
 
 __all__ = ["app", "run"]
 
@@ -34,7 +40,6 @@ app = typer.Typer(
     name="faircrowd",
     help="Consensus labels from crowd votes: exact, fast, and fair to groups.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -44,11 +49,20 @@ app.command(help="Show what every epsilon would cost: table, CSV and chart.")(fr
 app.command(help="Audit workers and crowd: gaps of workers, how they add up, and intervals.")(audit)
 app.command(help="Check the gap of labels for a pipeline: exit code 0 pass, 1 fail, 3 not enough evidence.")(check)
 app.command(help="Recompute the results in a folder from their inputs, and list what differs.")(verify)
+app.command(help="Write what an auditor files about the labels of a run: datasheet, Croissant, dataset card, tables.")(
+    dossier
+)
 app.command(help="List the data sets, or write one as votes.csv and tasks.csv.")(datasets)
+app.command(help="Write an export of a labelling platform as votes.csv and tasks.csv.")(convert)
 app.command(
     help="Plan how many votes per task bring the gap close to the truth's, or what a number of known labels would tell."
 )(plan)
 app.command("next", help="List the tasks of a run on which another vote is worth most.")(next_votes)
+app.command(help="Bring the labels of a run back to the platform where the votes were cast: as a file, or by HTTP.")(
+    publish
+)
+app.command(help="Answer Label Studio, as its machine-learning backend, with the fair consensus so far.")(serve)
+app.command(help="Open the studio, a local web page: drop files, compare groups, make fair labels.")(studio)
 app.command(help="Run the paper's experiments: rows, tables and figures.")(reproduce)
 app.command(help="Run aggregate on the paper's synthetic crowd.")(demo)
 
@@ -71,7 +85,9 @@ def options(
 
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; Ctrl-C raises KeyboardInterrupt."""
-    if "--json" not in arguments or "--help" in arguments:
+    as_json = "--json" in arguments and "--help" not in arguments
+    tell_of_compiling(lambda: not as_json)
+    if not as_json:
         return _run(arguments, as_json=False)
     try:
         with json_only():

@@ -9,8 +9,8 @@ from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console, plain
 from faircrowd.cli.exit_codes import end_missed
 from faircrowd.cli.json_output import print_json
-from faircrowd.cli.wording import spoken
 from faircrowd.runs.options import ReadOptions
+from faircrowd.runs.wording import spoken
 
 __all__ = ["apply"]
 
@@ -30,9 +30,17 @@ def apply(
     worker: arg.Worker = None,
     label: arg.Label = None,
     delimiter: arg.Delimiter = None,
+    format: arg.From = None,
+    multi: arg.Multi = None,
+    bins: arg.Bins = None,
     on_duplicate: arg.OnDuplicate = "last",
     on_missing: arg.OnMissing = "drop",
     on_missing_group: arg.OnMissingGroup = "error",
+    probability: arg.Probability = None,
+    run: arg.RunColumn = None,
+    family: arg.Family = None,
+    abstained: arg.Abstained = None,
+    abstain_label: arg.AbstainLabel = None,
     as_json: arg.AsJson = False,
 ) -> None:
     """Label new tasks with the model and the fair rule of an earlier run.
@@ -50,9 +58,13 @@ def apply(
         worker=worker,
         label=label,
         delimiter=delimiter,
+        format=format,
+        multi=multi,
+        bins=bins,
         on_duplicate=on_duplicate,
         on_missing=on_missing,
         on_missing_group=on_missing_group,
+        **arg.judging(probability, run, family, abstained, abstain_label),
     )
     console = Console(as_json)
     applied = apply_saved_rule(rule, read, out, unknown=unknown, progress=console)

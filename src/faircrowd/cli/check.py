@@ -9,7 +9,7 @@ from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console
 from faircrowd.cli.exit_codes import VERDICTS
 from faircrowd.cli.json_output import print_json
-from faircrowd.cli.wording import spoken
+from faircrowd.runs.wording import spoken
 from faircrowd.votes.group_policy import MIN_GROUP
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def check(
     Labels made with epsilon 0.05 keep it on their own tasks, which --these-tasks checks. For all tasks like these, the
     default, they must have been made with a smaller epsilon; the verdict says which.
     """
-    from faircrowd.runs.check_file import CheckOptions, check_file
+    from faircrowd.audit.constraint_gate import RequirementsVerdict
+    from faircrowd.runs.finished_labels.check_file import CheckOptions, check_file
 
     console = Console(as_json)
     options = CheckOptions(
@@ -88,10 +89,10 @@ def check(
     if as_json:
         found = _spoken(verdict.to_dict())
         print_json({**found, "notes": notes, "options": options.to_dict()})
-    elif options.require:
-        _show_constraints(console, verdict, notes)  # type: ignore[arg-type]
+    elif isinstance(verdict, RequirementsVerdict):
+        _show_constraints(console, verdict, notes)
     else:
-        _show(console, verdict, notes)  # type: ignore[arg-type]
+        _show(console, verdict, notes)
     raise typer.Exit(VERDICTS[verdict.status])
 
 

@@ -11,7 +11,7 @@ import rich.table
 from rich.text import Text
 
 from faircrowd.cli.json_output import print_json
-from faircrowd.cli.wording import spoken
+from faircrowd.runs.wording import spoken
 
 if TYPE_CHECKING:
     from faircrowd.aggregate.em import OnRound
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from faircrowd.runs.spark_run import SparkRun
     from faircrowd.runs.write import Written
 
-__all__ = ["Console", "plain"]
+__all__ = ["Console", "open_in_browser", "plain"]
 
 _LONGEST_TEXT = 1000
 _ALARMING = "warning"
@@ -163,3 +163,11 @@ def plain(text: str, limit: int = 400) -> str:
     """Return text without control characters, which a terminal would obey, and shortened if it is long."""
     clean = "".join(character if character.isprintable() else "�" for character in text)
     return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"
+
+
+def open_in_browser(address: str) -> None:
+    """Open a page in the user's browser, or say that there is none."""
+    import webbrowser
+
+    if not webbrowser.open(address) and sys.stderr is not None:
+        sys.stderr.write("faircrowd: no browser was found to open the page.\n")

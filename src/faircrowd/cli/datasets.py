@@ -7,6 +7,7 @@ import typer
 
 from faircrowd._checks import check_choice
 from faircrowd.cli import arguments as arg
+from faircrowd.cli.completion import data_sets
 from faircrowd.cli.console import Console
 from faircrowd.cli.json_output import print_json
 from faircrowd.errors import InputError, OptionError
@@ -20,7 +21,9 @@ _FILES = ("votes.csv", "tasks.csv")
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="Name of a data set; by default all are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Name of a data set; by default all are listed.", autocompletion=data_sets)
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(parser=arg.place, metavar="PATH", help="Folder for votes.csv and tasks.csv of the data set."),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from faircrowd.cli import arguments as arg
-from faircrowd.cli.console import Console
+from faircrowd.cli.console import Console, open_in_browser
 from faircrowd.runs.options import FairOptions, ModelOptions, ReadOptions, RunOptions
 
 if TYPE_CHECKING:
@@ -31,6 +31,14 @@ def demo(
         Path, typer.Option(parser=arg.place, metavar="PATH", help="Folder for the crowd and the results.")
     ] = Path("faircrowd-demo"),
     random_state: Annotated[int, typer.Option(help="Seed of the crowd.")] = 0,
+    open_page: Annotated[
+        bool | None,
+        typer.Option(
+            "--open/--no-open",
+            help="Whether to open the page in a browser; by default you are asked, at a terminal only.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Draw the paper's synthetic crowd, merge its votes, show what that does to the groups, and make it fair."""
@@ -60,9 +68,25 @@ def demo(
     if not as_json:
         votes, tasks = (shlex.quote(str(out / name)) for name in ("votes.csv", "tasks.csv"))
         console.line()
-        console.line(
-            f"Try it yourself: {_program()} aggregate {votes} --tasks {tasks} --group group --epsilon 0.02 --out labels"
-        )
+        given = f"--tasks {tasks} --group group --by-group --truth truth --epsilon 0.05"
+        console.line(f"Try it yourself: {_program()} aggregate {votes} {given} --out labels")
+        console.line()
+    page = (out / "report.html").resolve()
+    if _is_asked(page) if open_page is None and not as_json else open_page:
+        open_in_browser(page.as_uri())
+    if not as_json:
+        console.line(f"The page: {page}")
+
+
+def _is_asked(page: Path) -> bool:
+    """Return whether somebody at a terminal wants to see the page; in a pipe or in CI nobody is asked."""
+    if os.environ.get("CI") or not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        return False
+    try:
+        return typer.confirm(f"Open {page.name} in a browser?", default=False)
+    except typer.Abort:  # Ctrl-C or Ctrl-D: the results are there already
+        typer.echo()
+        return False
 
 
 def _compared(votes: "VoteTable", truth: "NDArray[np.int64]") -> list[tuple[str, list[float]]]:

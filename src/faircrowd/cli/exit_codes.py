@@ -4,14 +4,15 @@ import sys
 
 import typer
 
-from faircrowd.cli.wording import spoken
+from faircrowd.runs.wording import spoken
 
 __all__ = ["ERROR", "MISSED", "VERDICTS", "end_missed"]
 
 ERROR = 2
 """A file, a column or an option cannot be used; nothing was written."""
 MISSED = 4
-"""Labels were written, but they miss what was asked for: a gap of at most epsilon, or a promise about new tasks."""
+"""Labels were written or sent, but they miss what was asked for: a gap of at most epsilon, a promise about new tasks,
+or that a platform stores all of them."""
 VERDICTS = {"pass": 0, "fail": 1, "not enough evidence": 3}
 """Of ``faircrowd check``."""
 

@@ -59,6 +59,7 @@ def print_json(value: Any) -> None:
         return
     is_utf8 = (out.encoding or "utf-8").lower().replace("-", "") == "utf8"
     out.write(json.dumps(value, ensure_ascii=not is_utf8, allow_nan=False) + "\n")
+    out.flush()  # a server prints where it listens, and goes on
 
 
 def _redirected() -> int:

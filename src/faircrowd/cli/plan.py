@@ -10,9 +10,9 @@ from faircrowd._checks import check_choice, check_count, check_number
 from faircrowd.cli import arguments as arg
 from faircrowd.cli.console import Console
 from faircrowd.cli.json_output import print_json
-from faircrowd.cli.wording import spoken
 from faircrowd.errors import OptionError
 from faircrowd.runs.options import ModelOptions, ReadOptions, RunOptions
+from faircrowd.runs.wording import spoken
 
 if TYPE_CHECKING:
     from faircrowd.audit.planner import CrowdPlan
@@ -81,6 +81,9 @@ def plan(
     worker: arg.Worker = None,
     label: arg.Label = None,
     delimiter: arg.Delimiter = None,
+    format: arg.From = None,
+    multi: arg.Multi = None,
+    bins: arg.Bins = None,
     on_duplicate: arg.OnDuplicate = "last",
     on_missing: arg.OnMissing = "drop",
     n_iter: arg.NIter = None,
@@ -114,7 +117,9 @@ def plan(
             raise OptionError(
                 "Give --skill GROUP=NUMBER for each group, or VOTES with --group COLUMN to estimate from."
             )
-        if group or any(given is not None for given in (tasks, gold, task, worker, label, delimiter, n_iter, tol)):
+        if group or any(
+            given is not None for given in (tasks, gold, task, worker, label, delimiter, format, n_iter, tol)
+        ):
             raise OptionError("Options for reading and fitting votes go with VOTES; --skill needs none of them.")
         skills: Any = _numbers("--skill", skill)
     else:
@@ -131,6 +136,9 @@ def plan(
             worker=worker,
             label=label,
             delimiter=delimiter,
+            format=format,
+            multi=multi,
+            bins=bins,
             on_duplicate=on_duplicate,
             on_missing=on_missing,
         )
@@ -202,10 +210,10 @@ def _show(console: Console, plan: "CrowdPlan", one: str, notes: list[str]) -> No
     console.line(str(plan))
     console.line()
     curve = plan.curve
-    columns = (curve.gap, curve.distance, curve.bound)
+    columns = (curve.distance, curve.bound)
     sizes = {*_SHOWN, int(curve.votes[-1]), plan.votes or 1, plan.fewest or 1}
     rows = [
-        (f"{size:,}", *(_shown(column[size - 1]) for column in columns))
+        (f"{size:,}", _shown(curve.gap[size - 1]), *(_shown(column[size - 1], plan.delta) for column in columns))
         for size in sorted(sizes)
         if size <= curve.votes[-1]
     ]
@@ -221,5 +229,10 @@ def _show(console: Console, plan: "CrowdPlan", one: str, notes: list[str]) -> No
     console.pairs([*lines, *(("note", note) for note in notes)])
 
 
-def _shown(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4f}"
+def _shown(value: float, delta: float | None = None) -> str:
+    """Return a number of the table; a distance with enough digits to tell on which side of delta it is."""
+    from faircrowd.audit.planner.crowd_plan import beyond
+
+    if math.isnan(value):
+        return "-"
+    return f"{value:.4f}" if delta is None else beyond(value, delta)

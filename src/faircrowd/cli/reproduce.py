@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from faircrowd.cli import arguments as arg
+from faircrowd.cli.completion import experiments
 from faircrowd.cli.console import Console
 from faircrowd.cli.json_output import print_json
 from faircrowd.errors import FileError, OptionError
@@ -15,7 +16,11 @@ __all__ = ["reproduce"]
 
 def reproduce(
     experiments: Annotated[
-        list[str], typer.Argument(help="convergence, synthetic, crowd-judgement, jigsaw, hate-speech, extra, or all.")
+        list[str],
+        typer.Argument(
+            help="convergence, synthetic, crowd-judgement, jigsaw, hate-speech, extra, or all.",
+            autocompletion=experiments,
+        ),
     ],
     out: Annotated[
         Path,

@@ -5,13 +5,20 @@ from typing import Any
 
 from faircrowd.audit.crowd_audit import CrowdAudit
 from faircrowd.audit.intervals import GapInterval
+from faircrowd.audit.pair_agreement import PairAgreement
 from faircrowd.audit.workers.worker_audit import LEANS, NO_SIGN, TOO_FEW
+from faircrowd.report.agreement_words import agreement_dict
 
 __all__ = ["audit_dict", "audit_lines"]
 
 
-def audit_dict(audit: CrowdAudit) -> dict[str, Any]:
-    """Return an audit as plain values, ready for JSON; what is not defined is null."""
+def audit_dict(audit: CrowdAudit | None, agreement: PairAgreement) -> dict[str, Any]:
+    """Return an audit as plain values, ready for JSON; what is not defined is null.
+
+    Without groups to compare, it is about agreement alone.
+    """
+    if audit is None:
+        return {"agreement": {"alpha": _plain(agreement.alpha), "pairs": agreement_dict(agreement)}}
     groups = audit.workers.groups.names
     alphas = [_plain(value) for value in audit.agreement.by_group]
     ties = audit.ties
@@ -25,7 +32,11 @@ def audit_dict(audit: CrowdAudit) -> dict[str, Any]:
             "confidence": audit.workers.confidence,
             "tolerance": audit.workers.tolerance,
         },
-        "agreement": {"alpha": _plain(audit.agreement.alpha), "by_group": dict(zip(groups, alphas, strict=False))},
+        "agreement": {
+            "alpha": _plain(audit.agreement.alpha),
+            "by_group": dict(zip(groups, alphas, strict=False)),
+            "pairs": agreement_dict(agreement),
+        },
         "ties": {
             "smallest": ties.smallest,
             "largest": ties.largest,
@@ -88,12 +99,13 @@ def audit_lines(audit: CrowdAudit) -> list[tuple[str, str]]:
         lines.append(
             (
                 "adds up",
-                f"own gaps of {a.mean_gap:.3f} on average would give a majority a gap of {a.implied.gap_strict:.3f} "
-                f"if votes were independent; it is {a.observed.gap_strict:.3f}",
+                f"the workers' own gaps are {a.mean_gap:.3f} on average; a majority of them would have a gap of "
+                f"{a.implied.gap_strict:.3f} if they voted independently of each other, and has "
+                f"{a.observed.gap_strict:.3f}",
             )
         )
     if audit.bound is not None:
-        value = "vacuous: it rules nothing out" if audit.bound.vacuous else f"{audit.bound.value:.3f}"
+        value = "1, which every gap keeps, so it tells nothing" if audit.bound.vacuous else f"{audit.bound.value:.3f}"
         lines.append(("bound", f"on the majority's gap if all workers voted on every task: {value}"))
     if audit.strata is not None:
         s = audit.strata

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from faircrowd.audit.workers.worker_counts import range_over_groups
 from faircrowd.exact.sums import PROBABILITY_UNIT, limbs_to_numbers, to_limbs
+from faircrowd.report.fair_words import in_points
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["TOO_FAR", "Pair", "believed_accuracy", "share_right", "truth_facts", "warning"]
+__all__ = ["TOO_FAR", "Pair", "believed_accuracy", "truth_facts", "warning"]
 
 TOO_FAR = 0.05
 """A believed and a real number that differ by more than this are shown in red."""
@@ -34,6 +35,7 @@ class Pair(NamedTuple):
     believed: float
     real: float
     known: int | None = None  # number of true labels that the real number is a mean of
+    is_difference: bool = False  # of two shares, such as a price: in points
 
     @property
     def is_off(self) -> bool:
@@ -41,6 +43,18 @@ class Pair(NamedTuple):
         share = min(abs(self.believed), 1.0)
         chance = 0.0 if self.known is None else 3 * math.sqrt(max(share * (1 - share), 0.05) / max(self.known, 1))
         return abs(self.believed - self.real) > max(TOO_FAR, chance)
+
+    def shown(self, digits: int) -> tuple[str, str]:
+        """Return both numbers as texts.
+
+        Examples
+        --------
+        >>> Pair("accuracy", 0.944, 0.637).shown(1), Pair("price", 0.044, 0.02, is_difference=True).shown(1)
+        (('94.4%', '63.7%'), ('4.4 points', '2.0 points'))
+        """
+        if self.is_difference:
+            return in_points(self.believed, digits), in_points(self.real, digits)
+        return f"{self.believed:.{digits}%}", f"{self.real:.{digits}%}"
 
     @property
     def in_words(self) -> str:
@@ -51,8 +65,12 @@ class Pair(NamedTuple):
         return f"believed is {abs(points):.1f} points too {'high' if points > 0 else 'low'}"
 
 
-def believed_accuracy(posterior: NDArray[np.float64], labels: Codes) -> float:
-    """Return the mean posterior probability of labels, the same to the bit as a certificate has it.
+def believed_accuracy(
+    posterior: NDArray[np.float64], labels: Codes, reviewed: NDArray[np.bool_] | None = None
+) -> float:
+    """Return the mean posterior probability of labels, the same to the bit as a certificate of epsilon has it.
+
+    Reviewed tasks count as right.
 
     Examples
     --------
@@ -63,15 +81,11 @@ def believed_accuracy(posterior: NDArray[np.float64], labels: Codes) -> float:
     for i in range(0, labels.size, _TASKS_PER_PIECE):
         some = labels[i : i + _TASKS_PER_PIECE]
         of_label = posterior[i : i + _TASKS_PER_PIECE][np.arange(some.size), some]
+        if reviewed is not None:
+            of_label = np.where(reviewed[i : i + _TASKS_PER_PIECE], 1.0, of_label)
         for limb, numbers in enumerate(to_limbs(of_label, PROBABILITY_UNIT)):
             np.add.at(trust[:, limb], some, numbers)
     return float(limbs_to_numbers(trust).sum() / max(labels.size, 1))
-
-
-def share_right(labels: Codes, truth: Codes | None) -> float | None:
-    """Return the share of right labels among the tasks whose truth is known (not -1); None if none is."""
-    known = np.empty(0, dtype=bool) if truth is None else truth != -1
-    return float((labels[known] == truth[known]).mean()) if truth is not None and known.any() else None
 
 
 def truth_facts(votes: VoteTable, truth: Codes | None, names: list[str]) -> dict[str, Any]:
@@ -107,7 +121,7 @@ def truth_facts(votes: VoteTable, truth: Codes | None, names: list[str]) -> dict
 
 def warning(pairs: Sequence[Pair]) -> str | None:
     """Return a warning about the pairs that are far apart, or None."""
-    off = [f"{pair.what} {pair.believed:.1%} believed, {pair.real:.1%} real" for pair in pairs if pair.is_off]
+    off = [f"{pair.what} {pair.shown(1)[0]} believed, {pair.shown(1)[1]} real" for pair in pairs if pair.is_off]
     if not off:
         return None
     return (

@@ -57,13 +57,13 @@ def belief_notes(independence: Independence | None, changes: CertainChanges | No
     if independence is not None and independence.rejected:
         said.append(
             f"{independence}; its belief of {independence.believed_accuracy:.1%} is not an accuracy: "
-            "50 known labels would tell (calibrate=...)"
+            "50 known labels would tell (CalibratedCrowd())"
         )
     if changes is not None and 2 * changes.certain > changes.changed:
         said.append(
             f"the model was certain (more than {_CERTAIN}) of {changes.certain:,} of the {changes.changed:,} labels "
-            "that changed, so which labels change is decided by digits that mean little: use calibrate=..., or "
-            "method='majority'"
+            "that changed, so which labels change is decided by digits that mean little: use "
+            "CalibratedCrowd() or MajorityVote()"
         )
     return said
 

@@ -1,5 +1,6 @@
 """Evidence: what a run was given and what it wrote, with hashes."""
 
+import functools
 import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -101,6 +102,7 @@ def read_evidence(given: Path) -> dict[str, Any]:
     return found
 
 
+@functools.cache
 def _version(name: str) -> str | None:
     try:
         return version(name)

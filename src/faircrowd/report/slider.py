@@ -1,5 +1,7 @@
 """What the slider of the page shows at each of its stops, as text that the script of the page only inserts."""
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -7,20 +9,21 @@ from numpy.typing import NDArray
 
 from faircrowd.fair.frontier import Frontier
 from faircrowd.fair.make import FairResult
+from faircrowd.fair.round_limits import MAX_STOPS, round_limits
 from faircrowd.fair.tasks.problem import Problem
+from faircrowd.fair.tolerances import SLACK
 from faircrowd.fair.what_if import Choice, choices, is_strict_elsewhere
-from faircrowd.report.fair_words import percent
+from faircrowd.report.fair_words import in_points
 from faircrowd.report.safe_names import shorts
 from faircrowd.report.shown_groups import not_shown, shown_groups
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["MAX_CLASSES", "slider", "stops", "threshold_lines"]
+__all__ = ["MAX_CLASSES", "slider", "threshold_lines", "whole_tasks_in_words"]
 
 MAX_CLASSES = 6
 """How many classes the page shows."""
 
-_STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
-_MAX_STOPS, _SOME_STOPS, _FEW_STOPS = 60, 20, 9
+_SOME_STOPS, _FEW_STOPS = 20, 9
 _STOPS_TIMES_CELLS = 120
 """A linear program takes longer the more groups and classes there are."""
 _MANY_TASKS, _MANY_ATOMS = 200_000, 50_000
@@ -48,7 +51,7 @@ def slider(
         True labels that may score the labels: -1 where they are not known, -2 for none of the classes.
     """
     problem, c = result.problem, result.certificate
-    wanted = stops(float(frontier.gap[0]), c.epsilon if asked else None, _most_stops(problem))
+    wanted = round_limits(float(frontier.gap[0]), c.epsilon if asked else None, _most_stops(problem))
     found = choices(result, wanted, truth)
     shown = np.argsort(-np.ptp(found[-1].rates, axis=0), kind="stable")[:MAX_CLASSES]
     shown = np.sort(shown) if len(classes) > 2 else np.array([1])  # the other class is its complement
@@ -58,6 +61,7 @@ def slider(
         "stops": [_stop(at, shown, members, c.believed_accuracy_before, top, names) for at in found],
         "start": wanted.index(c.epsilon) if asked else len(wanted) - 1,
         "kind": _kind_of_labels(result),
+        "whole": whole_tasks_in_words("epsilon", "gap", [at.epsilon for at in found], [at.gap for at in found]),
         "classes": [classes[k] for k in shown],
         "groups": [groups[a] for a in members],
         "sizes": [f"{n:,}" for n in np.bincount(problem.group, minlength=len(groups))[members]],
@@ -65,6 +69,26 @@ def slider(
         "has_real": found[0].real_accuracy is not None,
         "has_thresholds": found[0].thresholds is not None,
     }
+
+
+def whole_tasks_in_words(limit: str, level: str, limits: Sequence[float], levels: Sequence[float]) -> str:
+    """Say why a tighter limit may reach a larger level, as a sentence; empty where none does.
+
+    Examples
+    --------
+    >>> whole_tasks_in_words("epsilon", "gap", [0.01, 0.02, 0.05], [0.012, 0.008, 0.05])
+    'A smaller epsilon may reach a larger gap: tasks are whole, and of all labels within what is allowed those of the \
+highest believed accuracy are taken, whatever their gap.'
+    >>> whole_tasks_in_words("epsilon", "gap", [0.01, 0.05], [0.01, 0.05])
+    ''
+    """
+    by_limit = [level for _, level in sorted(zip(limits, levels, strict=True))]
+    if all(first <= second + SLACK for first, second in pairwise(by_limit)):
+        return ""
+    return (
+        f"A smaller {limit} may reach a larger {level}: tasks are whole, and of all labels within what is allowed "
+        f"those of the highest believed accuracy are taken, whatever their {level}."
+    )
 
 
 def _kind_of_labels(result: FairResult) -> str:
@@ -89,22 +113,9 @@ def _most_stops(problem: Problem) -> int:
     compared = problem.compared()
     cells = compared.n_groups * problem.n_classes
     if cells == 4:
-        return _MAX_STOPS if problem.group.size <= _MANY_TASKS else _SOME_STOPS
+        return MAX_STOPS if problem.group.size <= _MANY_TASKS else _SOME_STOPS
     is_large = problem.group.size * problem.n_classes > _MANY_ATOMS
     return _FEW_STOPS if is_large else max(_STOPS_TIMES_CELLS // cells, _FEW_STOPS)
-
-
-def stops(gap: float, chosen: float | None, most: int = _MAX_STOPS) -> list[float]:
-    """Return the epsilons of the slider: round numbers up to the gap or just above, and the one that was chosen.
-
-    Examples
-    --------
-    >>> stops(0.35, 0.12, most=9)
-    [0.0, 0.05, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35]
-    """
-    step = next((step for step in _STEPS if gap / step <= most), float(np.ceil(1000 * gap / most)) / 1000)
-    found = {min(round(i * step, 6), 1.0) for i in range(int(np.ceil(gap / step - 1e-9)) + 1)}
-    return sorted(found if chosen is None else {*found, chosen})
 
 
 def threshold_lines(
@@ -136,7 +147,7 @@ def _stop(
         "epsilon": f"{at.epsilon:.3f}" if round(at.epsilon, 3) == at.epsilon else f"{at.epsilon:.4g}",
         "gap": f"{at.gap:.3f}",
         "believed": f"{at.believed_accuracy:.2%}",
-        "given_up": percent(before - at.believed_accuracy),
+        "given_up": in_points(before - at.believed_accuracy),
         "changed": f"{at.changed:,}",
         "rows": rows,
         **{name: f"{accuracy:.2%}" for name, accuracy in real.items()},

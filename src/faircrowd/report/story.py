@@ -1,5 +1,6 @@
 """The numbers and sentences of the page, in the order in which a reader asks for them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,28 @@ from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.make import FairResult
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy
 from faircrowd.report.charts import ChartFacts, draw
-from faircrowd.report.fair_words import cost_in_words, gap_in_words, gap_texts, optimum_in_words, percent
-from faircrowd.report.safe_names import short
+from faircrowd.report.fair_words import (
+    cost_in_words,
+    estimate_texts,
+    gap_in_words,
+    gap_texts,
+    in_points,
+    off_rule_in_words,
+    optimum_in_words,
+    proof_in_words,
+)
+from faircrowd.report.opening.plain_words import parity_opening, parity_verdict, plain_opening, plain_verdict
+from faircrowd.report.safe_names import group_in_words, short
 from faircrowd.report.shown_groups import MAX_GROUPS, not_shown, shown_groups
 from faircrowd.report.slider import MAX_CLASSES, slider
 from faircrowd.report.summary import Summary
+from faircrowd.report.unvoted_labels import is_unvoted, unvoted_changes_in_words
 from faircrowd.report.worker_tables import worker_facts
 from faircrowd.votes import VoteTable
 from faircrowd.votes.group_policy import left_out_lines
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["fair_story", "plain_story"]
+__all__ = ["alarms_of", "card", "fair_story", "known_cards", "plain_story", "unvoted_story"]
 
 _EXAMPLES = 5
 _LONGEST_RULE = 300
@@ -35,23 +47,29 @@ _FEWEST_TRUTHS = 50
 
 
 def plain_story(
-    summary: Summary, calibration: Calibration | None = None, estimates: GoldEstimates | None = None
+    summary: Summary,
+    calibration: Calibration | None = None,
+    estimates: GoldEstimates | None = None,
+    *,
+    who: str = "people",
 ) -> dict[str, Any]:
-    """Return the story of a run without groups to compare."""
-    best = [] if summary.estimated_accuracy is None else [_estimate_card("accuracy", summary.estimated_accuracy)]
+    """Return the story of a run without groups to compare; ``who`` voted."""
     return {
         "title": "Consensus labels",
+        "verdict": plain_verdict(summary),
+        "opening": plain_opening(summary, who=who),
         "answer": (
             f"{summary.votes:,} votes on {summary.tasks:,} tasks were merged by {summary.method}; "
             f"{summary.agreement:.1%} of the votes agree with the label of their task."
         ),
+        "alarms": alarms_of(summary),
         "cards": [
-            *best,
-            _card("tasks", f"{summary.tasks:,}"),
-            _card("workers", f"{summary.workers:,}"),
-            _card("votes", f"{summary.votes:,}"),
-            _card("votes that agree with the label", f"{summary.agreement:.1%}"),
-            *_accuracy_cards(summary),
+            *known_cards(summary),
+            card("tasks", f"{summary.tasks:,}"),
+            card("workers", f"{summary.workers:,}"),
+            card("votes", f"{summary.votes:,}"),
+            card("votes that agree with the label", f"{summary.agreement:.1%}"),
+            *_believed_card(summary),
         ],
         "estimates": None if calibration is None else _estimates(summary, calibration, estimates),
         "truth": _truth(summary),
@@ -74,6 +92,8 @@ def fair_story(
     truth: Codes | None = None,
     calibration: Calibration | None = None,
     estimates: GoldEstimates | None = None,
+    columns: Sequence[str] = (),
+    who: str = "people",
 ) -> dict[str, Any]:
     """Return the story of a run with groups.
 
@@ -89,6 +109,10 @@ def fair_story(
         Of a calibrated aggregator: its reliability before and after. Otherwise the truth shows it.
     estimates : GoldEstimates, optional
         What known labels say about the fair labels.
+    columns : sequence of str
+        Those of the groups, if they are known.
+    who : str
+        Who voted.
     """
     shown = _reliability(summary, posterior, truth)
     if calibration is not None:
@@ -99,11 +123,20 @@ def fair_story(
     frontier = result.frontier_against(truth) if scored and truth is not None else result.frontier
     epsilons = slider(result, frontier, groups, classes, asked, truth if scored else None)
     chosen = epsilons["stops"][epsilons["start"]]["point"]
-    facts = ChartFacts(votes, posterior, result, tally, frontier, audit, groups, classes, asked, shown, chosen)
+    facts = ChartFacts(votes, posterior, result, tally, frontier, audit, groups, classes, asked, shown, chosen, columns)
     return {
         "title": "Fair labels" if asked else "Labels and groups",
+        "verdict": parity_verdict(result.certificate, asked=asked),
+        "opening": parity_opening(
+            summary,
+            result.certificate,
+            columns,
+            asked=asked,
+            who=who,
+            right=_right_by_group(result, truth, groups) if scored and asked else {},
+        ),
         "answer": _answer(summary, result, asked),
-        "alarms": _alarms(result) if asked else [],
+        "alarms": alarms_of(summary, result.alarm if asked else None),
         "left_out": left_out_lines(summary.left_out, summary.group_tasks or {}, summary.merged_groups),
         "cards": _cards(summary, result, asked),
         "frontier": epsilons,
@@ -112,13 +145,16 @@ def fair_story(
         "n_classes": len(classes),
         "n_groups": len(groups),
         "interval": audit.interval,
-        "changes": _changes(result, groups, classes),
+        "changes": _changes(result, groups, classes, is_unvoted(votes, result.solved.labels)),
+        "unvoted": unvoted_story(summary, result.certificate.changed),
         "rule": _rule(result, asked),
+        "off_rule": off_rule_in_words(result) if asked else "",
         "estimates": None if calibration is None else _estimates(summary, calibration, estimates),
-        "truth": _truth(summary),
+        "truth": _truth(summary, columns),
+        "group_heading": short(" & ".join(columns), 40) or "group",
         "errors": _errors(summary, result, truth, groups, classes),
         "certificate": result.certificate if asked else None,
-        "optimum": optimum_in_words(result.certificate),
+        "optimum": proof_in_words(result.certificate),
         "promise": None if result.promise is None else str(result.promise),
         "audit": audit,
         "group_names": groups,
@@ -140,9 +176,10 @@ def _rule(result: FairResult, asked: bool) -> dict[str, Any] | None:
     }
 
 
-def _alarms(result: FairResult) -> list[str]:
-    """Return what speaks against using the labels."""
-    return [short(f"{line[0].upper()}{line[1:]}.", _LONGEST_ALARM) for line in (result.alarm,) if line]
+def alarms_of(summary: Summary, alarm: str | None = None) -> list[str]:
+    """Return what speaks against using the labels, and against the believed accuracy."""
+    lines = [*([alarm] if alarm else []), *summary.warnings_of_belief]
+    return [short(f"{line[0].upper()}{line[1:].removesuffix('.')}.", _LONGEST_ALARM) for line in lines]
 
 
 def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
@@ -170,45 +207,63 @@ def _answer(summary: Summary, result: FairResult, asked: bool) -> str:
 def _cards(summary: Summary, result: FairResult, asked: bool) -> list[dict[str, str]]:
     """Return the results in four numbers; where the truth is known, they are followed by those that compare with it."""
     c = result.certificate
-    true_gap = [] if summary.truth_gap is None else [_card("gap of the true labels", f"{summary.truth_gap:.3f}")]
-    best = [] if summary.estimated_accuracy is None else [_estimate_card("accuracy", summary.estimated_accuracy)]
+    true_gap = [] if summary.truth_gap is None else [card("gap of the true labels", f"{summary.truth_gap:.3f}")]
+    if summary.truth_gap is None and summary.estimated_truth_gap is not None:
+        true_gap = [_estimate_card("gap of the true labels", summary.estimated_truth_gap, "gap")]
     if not asked:
-        known = _accuracy_cards(summary)
         return [
-            *best,
-            _card("gap between groups", f"{c.gap_before:.3f}"),
+            *known_cards(summary),
+            card("gap between groups", f"{c.gap_before:.3f}"),
             *true_gap,
-            _card("tasks", f"{c.tasks:,}"),
-            _card("workers", f"{summary.workers:,}"),
-            *(known or [_card("believed accuracy", f"{c.believed_accuracy_before:.1%}")]),
+            card("tasks", f"{c.tasks:,}"),
+            card("workers", f"{summary.workers:,}"),
+            card("believed accuracy", f"{c.believed_accuracy_before:.1%}"),
         ]
-    price, cost = summary.real_price, summary.estimated_price
     return [
-        *best,
-        *([] if cost is None else [_estimate_card("accuracy given up", cost)]),
-        _card("gap before", gap_texts(c.gap_before, c.gap)[0]),
-        _card("gap after", gap_texts(c.gap_before, c.gap)[1]),
+        *known_cards(summary),
+        card("gap before", gap_texts(c.gap_before, c.gap)[0]),
+        card("gap after", gap_texts(c.gap_before, c.gap)[1]),
         *true_gap,
-        _card("labels changed", f"{c.changed:,} ({c.changed_share:.1%})"),
-        *_accuracy_cards(summary),
-        _card("believed accuracy given up", percent(c.believed_accuracy_before - c.believed_accuracy)),
-        *(
-            []
-            if price is None
-            else [_card("real accuracy given up", f"{price:.2%}", _off(summary, "price of fairness"))]
-        ),
+        card("labels changed", f"{c.changed:,} ({c.changed_share:.1%})"),
+        card("believed accuracy", f"{c.believed_accuracy:.1%}"),
+        card("believed accuracy given up", in_points(c.believed_accuracy_before - c.believed_accuracy)),
     ]
 
 
-def _estimate_card(what: str, found: AccuracyEstimate) -> dict[str, str]:
-    interval = f"{found.low:.1%} to {found.high:.1%}"
+def known_cards(summary: Summary) -> list[dict[str, str]]:
+    """Return accuracy and what fairness costs of it, where they are estimated or counted: what a reader needs first."""
+    cards = []
+    if summary.estimated_accuracy is not None:
+        cards.append(_estimate_card("accuracy", summary.estimated_accuracy, "share"))
+    if summary.estimated_price is not None:
+        cards.append(_estimate_card("accuracy given up", summary.estimated_price, "points"))
+    if summary.accuracy is None:
+        return cards
+    real = "accuracy on labels it learned from" if summary.accuracy_in_sample else "real accuracy"
+    cards.append(card(real, f"{summary.accuracy:.1%}", _off(summary, "accuracy")))
+    if summary.real_price is not None:
+        what, off = f"real accuracy {'given up' if summary.real_price >= 0 else 'gained'}", "price of fairness"
+        cards.append(card(what, in_points(abs(summary.real_price)), _off(summary, off)))
+    return cards
+
+
+def _believed_card(summary: Summary) -> list[dict[str, str]]:
+    if summary.accuracy is None or summary.believed_accuracy is None:
+        return []
+    return [card("believed accuracy", f"{summary.believed_accuracy:.1%}")]
+
+
+def _estimate_card(what: str, found: AccuracyEstimate, unit: str) -> dict[str, str]:
+    """Return a number that is estimated from known labels, with its interval."""
+    value, low, high = estimate_texts(found, unit)
     sure = f"{100 * found.confidence:g}%"
-    return _card(f"{what}, estimated: {interval} with {sure} confidence", f"{found.estimate:.1%}")
+    return card(f"{what}, estimated: {low} to {high} with {sure} confidence", value)
 
 
 def _estimates(summary: Summary, calibration: Calibration, estimates: GoldEstimates | None) -> dict[str, Any]:
     """Return what the known labels say: numbers with intervals, overall and by group."""
     rows: list[tuple[str, AccuracyEstimate | None]] = [("accuracy", summary.estimated_accuracy)]
+    units = {"accuracy given up": "points", "gap of the true labels": "gap"}
     if estimates is not None:
         rows = [
             ("accuracy", estimates.accuracy),
@@ -225,8 +280,8 @@ def _estimates(summary: Summary, calibration: Calibration, estimates: GoldEstima
             ),
         ]
     shown = [
-        {"what": what, "estimate": f"{found.estimate:.1%}", "low": f"{found.low:.1%}", "high": f"{found.high:.1%}"}
-        | {"known": f"{found.n_gold:,}"}
+        dict(zip(("estimate", "low", "high"), estimate_texts(found, units.get(what, "share")), strict=True))
+        | {"what": what, "known": f"{found.n_gold:,}"}
         for what, found in rows
         if found is not None
     ]
@@ -234,23 +289,13 @@ def _estimates(summary: Summary, calibration: Calibration, estimates: GoldEstima
     return {"rows": shown, "calibration": calibration, "confidence": f"{100 * (confidence or 0.95):g}%"}
 
 
-def _accuracy_cards(summary: Summary) -> list[dict[str, str]]:
-    """Return believed and real accuracy, where the truth is known."""
-    if summary.accuracy is None or summary.believed_accuracy is None:
-        return []
-    real = "accuracy on labels it learned from" if summary.accuracy_in_sample else "real accuracy"
-    return [
-        _card("believed accuracy", f"{summary.believed_accuracy:.1%}"),
-        _card(real, f"{summary.accuracy:.1%}", _off(summary, "accuracy")),
-    ]
-
-
 def _off(summary: Summary, what: str) -> str:
     """Return how far the believed number is from the real one, in words, if they are far apart."""
     return "".join(pair.in_words for pair in summary.pairs() if pair.what == what and pair.is_off)
 
 
-def _card(name: str, value: str, off: str = "") -> dict[str, str]:
+def card(name: str, value: str, off: str = "") -> dict[str, str]:
+    """Return a number in large print; ``off`` says how far it is from what the posterior believes, if it is far."""
     return {"name": name, "value": value, "off": off}
 
 
@@ -263,19 +308,20 @@ def _reliability(summary: Summary, posterior: Posterior, truth: Codes | None) ->
     return {"labels": reliability(posterior.values[known, labels], labels == truth[known])}
 
 
-def _truth(summary: Summary) -> dict[str, Any] | None:
+def _truth(summary: Summary, columns: Sequence[str] = ()) -> dict[str, Any] | None:
     """Return what is believed beside what is real, and the rates of the true labels, where the truth is known."""
     if summary.accuracy is None:
         return None
     shares, tasks = summary.truth_shares or {}, summary.truth_tasks or {}
-    names = list(next(iter(shares.values()), {}))[:MAX_CLASSES]
+    names, between = list(next(iter(shares.values()), {}))[:MAX_CLASSES], summary.truth_gap_between
     return {
         "known": summary.truths,
         "all": summary.truths == summary.tasks,
         "in_sample": summary.accuracy_in_sample,
         "pairs": summary.pairs(),
         "gap": summary.truth_gap,
-        "between": summary.truth_gap_between,
+        "between": between and [between[0], *(group_in_words(name, columns) for name in between[1:])],
+        "columns": " * ".join(summary.group_columns or ()),
         "classes": names,
         "more_groups": not_shown(len(shares)),
         "rows": [
@@ -290,7 +336,15 @@ def _shown_names(shares: dict[str, dict[str, float]]) -> list[str]:
     return [list(shares)[a] for a in shown_groups(rates)] if shares else []
 
 
-def _changes(result: FairResult, groups: list[str], classes: list[str]) -> list[dict[str, Any]]:
+def unvoted_story(summary: Summary, changed: int) -> str:
+    """Return how many changed labels no voter of their task gave, as a sentence; empty if there are none."""
+    unvoted = summary.unvoted_changes
+    return f"{unvoted_changes_in_words(unvoted, changed)}." if unvoted else ""
+
+
+def _changes(
+    result: FairResult, groups: list[str], classes: list[str], unvoted: NDArray[np.bool_]
+) -> list[dict[str, Any]]:
     """Return what changed, by group and direction, with the first few tasks of each."""
     problem, labels = result.problem, result.solved.labels
     moved = np.flatnonzero(labels != problem.own)
@@ -301,10 +355,11 @@ def _changes(result: FairResult, groups: list[str], classes: list[str]) -> list[
     rows = []
     for n in np.argsort(-counts, kind="stable")[:30]:
         a, j, k = found[n]
-        some = moved[order[starts[n] : starts[n + 1]][:_EXAMPLES]]
+        these = moved[order[starts[n] : starts[n + 1]]]
+        some = these[:_EXAMPLES]
         examples = [str(task) for task in problem.tasks.some(some)]
         names = {"group": groups[a], "before": classes[j], "after": classes[k]}
-        rows.append({**names, "tasks": int(counts[n]), "examples": examples})
+        rows.append({**names, "tasks": int(counts[n]), "unvoted": int(unvoted[these].sum()), "examples": examples})
     return rows
 
 
@@ -325,12 +380,25 @@ def _errors(
             right = labels == truth
             recalls = [right[member & (truth == k)] for k in shown]
             believed = believed_accuracy(problem.posterior[inside], labels[inside])
-            cells.append([f"{believed:.1%}", _share(right[member]), *(_share(part) for part in recalls)])
+            cells.append([_share(right[member]), f"{believed:.1%}", *(_share(part) for part in recalls)])
             if member.any() and not summary.accuracy_in_sample:
                 pairs.append(Pair("accuracy", believed, float(right[member].mean()), int(member.sum())))
         row = {"group": groups[a], "known": f"{int(member.sum()):,}", "before": cells[0], "after": cells[1]}
         rows.append({**row, "off": any(pair.is_off for pair in pairs), "words": pairs[-1].in_words if pairs else "–"})
     return {"classes": [classes[k] for k in shown], "rows": rows, "more_groups": not_shown(len(groups))}
+
+
+def _right_by_group(result: FairResult, truth: Codes | None, groups: list[str]) -> dict[str, tuple[float, float]]:
+    """Return the share of right labels of each group, before and after, where the truth is known."""
+    problem, found = result.problem, {}
+    for a, name in enumerate(groups):
+        member = np.flatnonzero((problem.group == a) & (truth != -1)) if truth is not None else np.empty(0, np.int64)
+        if truth is not None and member.size:
+            before, after = (
+                float((labels[member] == truth[member]).mean()) for labels in (problem.own, result.solved.labels)
+            )
+            found[name] = before, after
+    return found
 
 
 def _share(right: NDArray[np.bool_]) -> str:

@@ -1,6 +1,7 @@
 """One run in numbers, and in lines of text."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.weighted_votes import agreement
+from faircrowd.audit.agreement import krippendorff_alpha
 from faircrowd.audit.independence import Independence
 from faircrowd.audit.workers.worker_counts import label_counts
 from faircrowd.engines import LocalEngine
@@ -21,15 +23,17 @@ from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import gap_of, within
 from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.promise.statement import Promise
-from faircrowd.report.belief_and_truth import Pair, believed_accuracy, share_right, truth_facts, warning
+from faircrowd.report.belief_and_truth import Pair, believed_accuracy, truth_facts, warning
 from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
-from faircrowd.report.fair_words import cost_in_words, excess_in_words, gap_in_words, optimum_in_words
+from faircrowd.report.fair_words import cost_in_words, estimate_texts, excess_in_words, gap_in_words, proof_in_words
 from faircrowd.report.shown_groups import not_shown, shown_groups
+from faircrowd.report.unvoted_labels import unvoted_changes
 from faircrowd.votes import VoteTable
 from faircrowd.votes.group_policy import left_out_lines
+from faircrowd.votes.scoring import share_right
 from faircrowd.votes.vocabulary import Codes, value_name
 
-__all__ = ["Summary", "estimate_facts", "fair_lines", "group_facts", "summarise"]
+__all__ = ["Summary", "estimate_facts", "fair_lines", "group_facts", "rule_lines", "summarise"]
 
 _SMALL_GROUP = 30
 _TASKS_PER_PIECE = 1 << 18
@@ -68,6 +72,9 @@ class Summary:
         Where the gap is: the class, and the groups with its largest and smallest share.
     ties : int
         Tasks whose best classes are tied.
+    alpha : float or None
+        Krippendorff's alpha of the votes: 1 for full agreement, 0 for agreement by chance; None if it is not defined,
+        as where all votes are alike, and for votes in Spark.
     believed_accuracy : float or None
         Mean posterior probability of the labels: their accuracy if the posterior is right.
     believed_accuracy_before : float or None
@@ -90,8 +97,16 @@ class Summary:
         Whether the votes of a task are independent given its class; None if the method does not assume it.
     certain_changes : CertainChanges or None
         How many of the labels that were changed to be fair were certain; None if none was changed.
+    unvoted_changes : int or None
+        How many labels were changed to one that none of the voters of the task gave; None without fair labels, and
+        where it is not known: judges gave probabilities, or votes are in Spark.
     made_fair : bool or None
         Whether the labels were made fair to the groups, which takes an epsilon; None without groups.
+    group_columns : list of str or None
+        Under a list of constraints, the columns that ``group_shares``, ``gap`` and ``truth_gap`` are about.
+    reviewed : int or None
+        Under a review budget, the number of tasks that are sent to a person. They count as right, and toward shares and
+        gap by their posterior, as the constraints count them.
     options : dict
         What the run was given, to repeat it.
     version : str
@@ -115,6 +130,7 @@ class Summary:
     left_out: dict[str, str] = field(default_factory=dict)
     merged_groups: list[str] = field(default_factory=list)
     ties: int = 0
+    alpha: float | None = None
     believed_accuracy: float | None = None
     believed_accuracy_before: float | None = None
     accuracy: float | None = None
@@ -131,13 +147,18 @@ class Summary:
     estimated_truth_gap: AccuracyEstimate | None = None
     independence: Independence | None = None
     certain_changes: CertainChanges | None = None
+    unvoted_changes: int | None = None
     made_fair: bool | None = None
+    group_columns: list[str] | None = None
+    reviewed: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     version: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain values, ready for JSON."""
-        return {**asdict(self), "independence": self.independence and self.independence.to_dict()}
+        found = {**asdict(self), "independence": self.independence and self.independence.to_dict()}
+        of_constraints = ("group_columns", "reviewed")
+        return {name: value for name, value in found.items() if name not in of_constraints or value is not None}
 
     @property
     def real_price(self) -> float | None:
@@ -156,7 +177,7 @@ class Summary:
         return [
             Pair("accuracy before fairness", self.believed_accuracy_before, self.accuracy_before, self.truths),
             Pair("accuracy", self.believed_accuracy, self.accuracy, self.truths),
-            Pair("price of fairness", *price, self.truths),
+            Pair("price of fairness", *price, self.truths, is_difference=True),
         ]
 
     def lines(self) -> list[tuple[str, str]]:
@@ -168,7 +189,7 @@ class Summary:
             ("agreement", f"{self.agreement:.1%} of the votes agree with the label of their task"),
             ("labels", _shares(self.class_shares)),
         ]
-        if self.group_shares is not None:
+        if self.group_shares is not None and self.group_columns is None:  # else each constraint lists its own groups
             sizes = self.group_tasks or {}
             rates = np.array([list(shares.values()) for shares in self.group_shares.values()])
             shown = [list(self.group_shares)[a] for a in shown_groups(rates)]
@@ -185,11 +206,15 @@ class Summary:
         if self.truth_gap is not None:
             where = _where(self.truth_gap, self.truth_gap_between, self.truth_shares)
             some = "" if self.truths == self.tasks else f", of the {self.truths:,} tasks whose truth is known"
-            said.append(("true gap", f"{self.truth_gap:.3f} between the true labels of the groups{some}{where}"))
+            said.append(
+                ("true gap", f"{self.truth_gap:.3f} between the true labels of the groups{self._columns}{some}{where}")
+            )
         elif self.estimated_truth_gap is not None:
             gap = self.estimated_truth_gap
             found = f"{gap.estimate:.3f} ({gap.low:.3f} to {gap.high:.3f}) between the true labels of the groups"
-            said.append(("true gap", f"{found}, as estimated; being the largest of several, rather too high"))
+            said.append(
+                ("true gap", f"{found}{self._columns}, as estimated; being the largest of several, rather too high")
+            )
         if self.estimated_accuracy is not None:
             said.append(("estimated", self._estimated(self.estimated_accuracy)))
         elif self.estimated_accuracy_before is not None:
@@ -201,14 +226,14 @@ class Summary:
             which = "it learned from (not a test)" if self.accuracy_in_sample else "whose truth is known"
             real = f"{self.accuracy:.1%} of the {self.truths:,} tasks {which}{self._before(believed=False)}"
             said.append(("accuracy", real))
-        alarm = warning(self.pairs())
-        return said if alarm is None else [*said, ("warning", alarm)]
+        return [*said, *(("warning", line) for line in self.warnings_of_belief)]
 
-    def notes(self) -> list[str]:
-        """Return what a reader should know before trusting the numbers."""
+    def notes(self, *, of_audit: bool = False) -> list[str]:
+        """Return what a reader should know before trusting the numbers; an audit cannot make labels fair itself."""
         said = []
         if self.made_fair is False:
-            said.append("the labels are not made fair to the groups; epsilon=... bounds the gap between them")
+            how = "faircrowd aggregate with epsilon=..." if of_audit else "epsilon=..."
+            said.append(f"the labels are not made fair to the groups; {how} bounds the gap between them")
         if self.converged is False:
             said.append("the rounds ran out before the model converged; raise n_iter, or tol")
         if self.ties:
@@ -220,7 +245,29 @@ class Summary:
         small = [name for name, n in sizes.items() if n < _SMALL_GROUP and name not in self.left_out]
         if small:
             said.append(f"groups of fewer than {_SMALL_GROUP} tasks tell little: {few(small)}")
-        return [*said, *belief_notes(self.independence, self.certain_changes)]
+        return [*said, *(self.doubts if self.is_scored else [])]  # otherwise they are among the lines
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether known labels tell the accuracy, or an estimate of it."""
+        return self.estimated_accuracy is not None or (self.accuracy is not None and not self.accuracy_in_sample)
+
+    @property
+    def warnings_of_belief(self) -> list[str]:
+        """How far the believed accuracy is off where known labels tell it, else why it may be."""
+        if not self.is_scored:
+            return self.doubts
+        found = warning(self.pairs())
+        return [] if found is None else [found]
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why the believed accuracy may be far off, if there are signs of it."""
+        return belief_notes(self.independence, self.certain_changes)
+
+    @property
+    def _columns(self) -> str:
+        return f" of {' * '.join(self.group_columns)}" if self.group_columns else ""
 
     def _left_out(self, name: str) -> str:
         return f"; left out of the gap: {self.left_out[name]}" if name in self.left_out else ""
@@ -233,10 +280,8 @@ class Summary:
         before, price = self.estimated_accuracy_before, self.estimated_price
         if before is None or price is None:
             return f"accuracy {accuracy}"
-        return (
-            f"accuracy {accuracy}; {before.estimate:.1%} before fairness, whose price is {price.estimate:.1%} "
-            f"({price.low:.1%} to {price.high:.1%})"
-        )
+        cost, low, high = estimate_texts(price, "points")
+        return f"accuracy {accuracy}; {before.estimate:.1%} before fairness, whose price is {cost} ({low} to {high})"
 
     def _rounds(self) -> str:
         if self.rounds is None:
@@ -255,6 +300,8 @@ def summarise(
     in_sample: bool = False,
     fair: Codes | None = None,
     estimates: GoldEstimates | None = None,
+    group_columns: Sequence[str] | None = None,
+    reviewed: NDArray[np.bool_] | None = None,
 ) -> Summary:
     """Summarise a run.
 
@@ -270,22 +317,29 @@ def summarise(
         Fair labels, instead of the aggregator's own.
     estimates : GoldEstimates, optional
         What known labels say about the fair labels.
+    group_columns : sequence of str, optional
+        Under a list of constraints: the columns of the groups.
+    reviewed : ndarray of bool, optional
+        Under a review budget: which tasks are sent to a person; ``fair`` has the aggregator's own label of these.
     """
     labels, n_classes = posterior.label_codes if fair is None else fair, len(posterior.classes)
     names = posterior.classes.names
     agree, total = agreement(LocalEngine(votes), labels, votes.n_workers)
     grouped: dict[str, Any] = {}
     if votes.groups is not None and votes.group is not None:
-        counts = label_counts(votes.group, labels, len(votes.groups), n_classes)
+        counts: NDArray[Any] = label_counts(votes.group, labels, len(votes.groups), n_classes)
+        if reviewed is not None:
+            counts = counts + _by_posterior(votes.group, labels, posterior.values, reviewed, len(votes.groups))
         grouped = group_facts(counts, votes.groups.names, names, votes.left_out)
         grouped["merged_groups"] = list(map(value_name, votes.merged_groups))
     own = None if fair is None else posterior.label_codes
-    right = share_right(labels, truth)
+    right = share_right(_as_reviewed(labels, truth, reviewed), truth)
     pieces = (
         labels[i : i + _TASKS_PER_PIECE] for i in range(0, labels.size, _TASKS_PER_PIECE)
     )  # bincount copies what it counts
     counted = sum((np.bincount(piece, minlength=n_classes) for piece in pieces), np.zeros(n_classes, dtype=np.int64))
-    shares = counted / max(labels.size, 1)
+    moved = 0.0 if reviewed is None else _by_posterior(np.zeros_like(labels), labels, posterior.values, reviewed, 1)[0]
+    shares = (counted + moved) / max(labels.size, 1)
     return Summary(
         method=method,
         rows=votes.report.to_dict(),
@@ -298,7 +352,8 @@ def summarise(
         agreement=float(agree.sum() / max(total.sum(), 1)),
         class_shares=dict(zip(names, map(float, shares), strict=True)),
         ties=_tied(posterior.scores),
-        believed_accuracy=believed_accuracy(posterior.values, labels),
+        alpha=_known(krippendorff_alpha(votes).alpha),
+        believed_accuracy=believed_accuracy(posterior.values, labels, reviewed),
         believed_accuracy_before=None if own is None else believed_accuracy(posterior.values, own),
         accuracy=right,
         accuracy_before=None if own is None else share_right(own, truth),
@@ -307,12 +362,31 @@ def summarise(
         **estimate_facts(model, estimates, is_fair=fair is not None),
         independence=independence_of(model),
         certain_changes=None if fair is None else certain_changes(model, posterior, fair),
+        unvoted_changes=None if own is None else unvoted_changes(votes, own, labels, reviewed),
         made_fair=fair is not None if "gap" in grouped else None,
+        group_columns=None if group_columns is None else list(group_columns),
+        reviewed=None if reviewed is None else int(reviewed.sum()),
         options=options or {},
         version=__version__,
         **grouped,
         **truth_facts(votes, truth, names),
     )
+
+
+def _by_posterior(
+    group: Codes, labels: Codes, posterior: NDArray[np.float64], reviewed: NDArray[np.bool_], n_groups: int
+) -> NDArray[np.float64]:
+    """Return what to add to counts of labels by group, so that reviewed tasks count by their posterior."""
+    rows = np.flatnonzero(reviewed)
+    added = np.zeros((n_groups, posterior.shape[1]))
+    np.add.at(added, group[rows], posterior[rows])
+    np.add.at(added, (group[rows], labels[rows]), -1.0)
+    return added
+
+
+def _as_reviewed(labels: Codes, truth: Codes | None, reviewed: NDArray[np.bool_] | None) -> Codes:
+    """Return labels in which a person has found the truth of reviewed tasks, where it is known."""
+    return labels if truth is None or reviewed is None else np.where(reviewed, truth, labels)
 
 
 def estimate_facts(model: Aggregator, estimates: GoldEstimates | None, *, is_fair: bool) -> dict[str, Any]:
@@ -362,24 +436,36 @@ def fair_lines(
         lines.append(("note", excess))
     if c.promise is not None:
         lines.append(("promise", str(Promise(**c.promise))))
-    what = c.objective if c.positive is None else f"{c.objective} of {c.positive}"
-    numbers = f"bound {c.bound:.6f}, believed {what} {c.value:.6f}; {c.solver}"
-    lines.append(("optimum", f"{optimum_in_words(c)} ({numbers})"))
-    moved = [f"{row['tasks']:,} in group {row['group']} from {row['before']} to {row['after']}" for row in c.changes]
+    lines.append(("optimum" if c.optimal else "bound", proof_in_words(c)))
+    changes = c.changes
+    if len(changes) > _MAX_SHOWN_CHANGES:  # the largest are shown
+        changes = sorted(changes, key=lambda row: -row["tasks"])
+    moved = [f"{row['tasks']:,} in group {row['group']} from {row['before']} to {row['after']}" for row in changes]
     if moved:
-        rest = sum(row["tasks"] for row in c.changes[_MAX_SHOWN_CHANGES:])
-        more = [f"{rest:,} in {len(moved) - _MAX_SHOWN_CHANGES} other ways (see labels.csv)"] if rest else []
+        rest = sum(row["tasks"] for row in changes[_MAX_SHOWN_CHANGES:])
+        others = len(moved) - _MAX_SHOWN_CHANGES
+        more = [f"{rest:,} in {others} other way{'s' * (others != 1)} (see labels.csv)"] if rest else []
         lines.append(("changed", "; ".join([*moved[:_MAX_SHOWN_CHANGES], *more])))
-    lines.append(("rule", _shown_rule(c.thresholds)))
+    lines += rule_lines(c.thresholds)
     if c.promise is not None and c.promise["rule"]:
-        lines.append(("new tasks", _shown_rule(c.promise["rule"])))
+        lines += rule_lines(c.promise["rule"], "new tasks")
     return lines
 
 
-def _shown_rule(words: str) -> str:
-    rule = words.splitlines()
-    more = [f"and {len(rule) - _MAX_SHOWN_RULE:,} more (see rule.json)"] if len(rule) > _MAX_SHOWN_RULE else []
-    return " | ".join(line.strip() for line in [*rule[:_MAX_SHOWN_RULE], *more])
+def rule_lines(words: str, heading: str = "rule") -> list[tuple[str, str]]:
+    r"""Return a rule in words as pairs of a heading and a text, one line each.
+
+    Examples
+    --------
+    >>> rule_lines("a: above 0.5\nb: above 0.6")
+    [('rule', 'a: above 0.5'), ('', 'b: above 0.6')]
+    >>> rule_lines("\n".join(f"group {a}: above 0.5" for a in range(20)))[-1]
+    ('', 'and 4 more lines (see rule.json)')
+    """
+    rule = [line.rstrip() for line in words.splitlines()]
+    more = [f"and {len(rule) - _MAX_SHOWN_RULE:,} more lines (see rule.json)"] if len(rule) > _MAX_SHOWN_RULE else []
+    headings = [heading, *[""] * len(rule)]
+    return list(zip(headings, [*rule[:_MAX_SHOWN_RULE], *more], strict=False))
 
 
 def group_facts(
@@ -395,7 +481,7 @@ def group_facts(
         "gap": gap_of(between),
         "gap_between": [names[k], most, least],
         "left_out": {groups[a]: why for a, why in (left_out or {}).items()},
-        "group_tasks": dict(zip(groups, map(int, counts.sum(axis=1)), strict=True)),
+        "group_tasks": dict(zip(groups, map(round, counts.sum(axis=1).tolist()), strict=True)),
         "group_shares": {
             group: dict(zip(names, map(float, row), strict=True)) for group, row in zip(groups, rates, strict=True)
         },
@@ -406,6 +492,10 @@ def _tied(scores: NDArray[np.float64]) -> int:
     """Count the tasks whose best classes are tied, some tasks at a time."""
     pieces = (scores[i : i + _TASKS_PER_PIECE] for i in range(0, len(scores), _TASKS_PER_PIECE))
     return sum(int(((piece == piece.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum()) for piece in pieces)
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _where(gap: float | None, between: list[str] | None, shares: dict[str, dict[str, float]] | None) -> str:

@@ -1,6 +1,6 @@
 """Tables of a fitted model: one row per task, per worker, or per group and class."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,13 @@ from faircrowd.aggregate.posterior import Posterior
 from faircrowd.aggregate.weighted_votes import agreement
 from faircrowd.audit.intervals import wilson
 from faircrowd.engines import LocalEngine
+from faircrowd.fair.tasks.problem import Problem
 from faircrowd.storage.mapped_arrays import release
 from faircrowd.votes import Vocabulary, VoteTable
+from faircrowd.votes.groups import Grouped
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["groups_table", "label_tables", "labels_table", "value_column", "workers_table"]
+__all__ = ["groups_table", "label_tables", "labels_table", "posterior_table", "value_column", "workers_table"]
 
 _TASKS_PER_PIECE = 1 << 17
 
@@ -32,32 +34,62 @@ def label_tables(
     votes: VoteTable,
     posterior: Posterior,
     fair: Codes | None = None,
-    why: Callable[[slice], dict[str, Any]] | None = None,
+    more: Callable[[slice], dict[str, Any]] | None = None,
     piece: int = _TASKS_PER_PIECE,
 ) -> Iterator[pa.Table]:
     """Yield the table of labels in pieces, so that a large one need not be in memory at once.
 
-    ``why`` returns further columns for a slice of the tasks.
+    ``more`` returns further columns for a slice of the tasks, or others in place of those that there are.
     """
     classes, tasks = value_column(posterior.classes), value_column(posterior.tasks)
     groups = None if votes.groups is None else value_column(votes.groups)
-    names = posterior.classes.names
     for start in range(0, max(len(tasks), 1), piece):
         rows = slice(start, min(start + piece, len(tasks)))
-        before = posterior.label_codes[rows]
-        columns: dict[str, Any] = {"task": tasks[rows]}
-        columns["label"] = classes.take(pa.array(before if fair is None else fair[rows]))
-        if fair is not None:
-            columns["label_before"] = classes.take(pa.array(before))
-            columns["changed"] = fair[rows] != before
         offsets = votes.offsets[rows.start : rows.stop + 1]
-        columns["votes"] = np.diff(offsets)
+        counts = np.diff(offsets)
         release(offsets)
-        for k, name in enumerate(names):
-            columns[f"posterior_{name}"] = posterior.values[rows, k]
+        columns = {
+            "task": tasks[rows],
+            **_labels(classes, posterior.label_codes[rows], None if fair is None else fair[rows]),
+            "votes": counts,
+            **_beliefs(posterior.classes.names, posterior.values[rows]),
+        }
         if groups is not None and votes.group is not None:
             columns["group"] = groups.take(pa.array(votes.group[rows]))
-        yield pa.table({**columns, **({} if why is None else why(rows))})
+        yield pa.table({**columns, **({} if more is None else more(rows))})
+
+
+def posterior_table(
+    problem: Problem, labels: Codes, grouped: Mapping[str, Grouped], more: Callable[[slice], dict[str, Any]]
+) -> pa.Table:
+    """Return the same for labels that were made from a posterior: votes are counted only where it was said.
+
+    Parameters
+    ----------
+    grouped : mapping
+        From the names of columns to the group of each task.
+    more : callable
+        As in ``label_tables``.
+    """
+    columns = {
+        "task": value_column(problem.tasks),
+        **_labels(value_column(problem.classes), problem.own, labels),
+        **({} if problem.evidence is None else {"votes": problem.evidence}),
+        **_beliefs(problem.classes.names, problem.posterior),
+        **{name: value_column(one.groups).take(pa.array(one.group)) for name, one in grouped.items()},
+    }
+    return pa.table({**columns, **more(slice(0, labels.size))})
+
+
+def _labels(classes: pa.Array, before: Codes, fair: Codes | None) -> dict[str, Any]:
+    if fair is None:
+        return {"label": classes.take(pa.array(before))}
+    codes = {"label": fair, "label_before": before}
+    return {**{name: classes.take(pa.array(part)) for name, part in codes.items()}, "changed": fair != before}
+
+
+def _beliefs(classes: list[str], values: NDArray[np.float64]) -> dict[str, Any]:
+    return {f"posterior_{name}": values[:, k] for k, name in enumerate(classes)}
 
 
 def workers_table(votes: VoteTable, labels: Codes) -> pa.Table:

@@ -15,9 +15,13 @@ verify            ``verify(folder)``: run again from the evidence, and compare
 recorded_runs     what each command writes, and how it is done again: the registry of ``verify``
 file_differences  where two files differ: by field, by row and column, by line
 folder_checks     what can be checked of a run whose inputs were in memory
-frontier_run      what other epsilons cost, and the files that say so
-apply_rule        the saved rule and model of a run on new tasks
-check_file        the gap of the labels in a file against a limit
+frontiers         what other epsilons, or other limits of a constraint, cost, and the files that say so
+wording           messages in the words of the command line
+new_tasks         the saved rule and model of a run on new tasks
+next_votes        the tasks of a run on which another vote is worth most
+dossiers          what an auditor files about the labels of a run, and how verify makes it again
+convert           an export of a labelling platform as votes.csv and tasks.csv
+finished_labels   labels in a file: checked against limits, or counted in a table of impact ratios
 progress          what a run reports while it is under way
 ================  ====================================================================================
 """

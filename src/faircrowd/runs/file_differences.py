@@ -280,6 +280,7 @@ _KINDS: dict[str, Callable[[Path, Path, _Rounding], Iterable[Difference]]] = {
     ".csv": _compare_tables,
     ".npz": _compare_arrays,
     ".html": _compare_pages,
+    ".md": _compare_pages,
 }
 """How files are compared, by the ending of their names; JSON has fields to leave out as well."""
 

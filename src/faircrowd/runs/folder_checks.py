@@ -97,7 +97,7 @@ def _read_labels(path: Path, rule: FairRule) -> _Labels:
 
 def codes_of_cells(cells: Sequence[str], names: Vocabulary) -> Codes:
     """Return the codes of cells of a written file, which names in it may differ from; KeyError for one not known."""
-    with tempfile.TemporaryDirectory() as place, OutputFolder(place) as folder:
+    with tempfile.TemporaryDirectory() as place, OutputFolder(place, keep=False) as folder:
         folder.write_csv("names.csv", pa.table({"name": value_column(names)}))
         with folder.waiting("names.csv").open(encoding="utf-8", newline="") as file:
             texts = [row[0] if row else "" for row in csv.reader(file)][1:]

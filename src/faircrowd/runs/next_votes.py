@@ -16,6 +16,7 @@ from faircrowd.audit.planner.vote_value import VoteValue, value_of_votes
 from faircrowd.errors import FileError, InputError, OptionError
 from faircrowd.fair.general.constrained_rule import ConstrainedRule
 from faircrowd.fair.rule import FairRule
+from faircrowd.fair.rule_forms.price_table import TaskGroups
 from faircrowd.fair.tasks.group_columns import read_group_columns
 from faircrowd.fair.tasks.read_posterior import read_posterior
 from faircrowd.runs.folder_checks import codes_of_cells
@@ -136,6 +137,8 @@ def _ranked(value: VoteValue, columns: Any, top: int, worker: str) -> NextVotes:
 
 def _read_rule(folder: Path) -> FairRule | ConstrainedRule:
     place = folder / "rule.json"
+    if folder.is_file():
+        raise FileError(f"{folder} is a file; give the folder that aggregate has written its labels into.")
     if not folder.is_dir():
         raise FileError(f"There is no folder {folder}.")
     if not place.exists():
@@ -157,7 +160,7 @@ def _codes(cells: Any, names: Vocabulary, folder: Path) -> Codes:
 
 def _constrained_groups(
     rule: ConstrainedRule, ids: Any, posterior: NDArray[np.float64], own: Codes, folder: Path, tasks: Path | None
-) -> NDArray[np.int32]:
+) -> TaskGroups:
     """Return the group of each task in each table of a rule, from the table of tasks that the run was given."""
     try:
         options = read_json(folder / "summary.json", "summary")["options"]
@@ -183,7 +186,7 @@ def _constrained_groups(
     problem = read_posterior(posterior, None, without_groups=True)
     problem = replace(problem, classes=Vocabulary.of(list(rule.classes)), own=own)
     groups = rule.coded(problem, columns)[2]
-    if (groups < 0).any():
+    if groups.is_unknown.any():
         raise InputError(f"{place} has groups that the rule in {folder} does not know; is it the table of this run?")
     return groups
 

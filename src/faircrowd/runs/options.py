@@ -1,7 +1,9 @@
 """Everything a run is given, as typed, frozen options: enough to repeat it."""
 
+import datetime
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +18,18 @@ if TYPE_CHECKING:
     from faircrowd.aggregate.base import Aggregator
     from faircrowd.fair import FairCrowd
     from faircrowd.fair.constraints.constraint_kind import Constraint
+    from faircrowd.votes.readers import Source
 
 __all__ = [
+    "DECISIONS",
+    "ENGINES",
+    "PROMISES",
     "AuditOptions",
     "EngineOptions",
     "FairOptions",
     "FrontierOptions",
     "ModelOptions",
+    "PageOptions",
     "ReadOptions",
     "RunOptions",
 ]
@@ -38,7 +45,13 @@ CALIBRATED = "calibrated"
 """The name of the aggregator ``CalibratedCrowd``."""
 GROUPING = ("on_missing_group", "min_group", "small_groups")
 """The options that decide which groups are compared."""
-READING = ("task", "worker", "label", "delimiter", "format", "on_duplicate", "on_missing", *GROUPING)
+JUDGING = ("probability", "run", "family", "abstained", "abstain_label")
+"""The options that say what votes of judges hold beyond a label."""
+READING = (
+    *("task", "worker", "label", "delimiter", "format", "multi", "bins", "keep_golden", "on_duplicate", "on_missing"),
+    *GROUPING,
+    *JUDGING,
+)
 """The options that are arguments of ``read_votes``."""
 
 
@@ -60,8 +73,10 @@ class ReadOptions:
         As in :func:`faircrowd.read_votes`.
     calibrate : str or None
         Column of the tasks with known labels to calibrate by.
-    on_missing_group, min_group, small_groups
+    on_missing_group, min_group, small_groups, multi, bins, keep_golden
         As in :func:`faircrowd.read_votes`.
+    probability, run, family, abstained, abstain_label
+        As in :func:`faircrowd.read_votes`; "none" stands for no column.
     """
 
     votes: Path | None
@@ -80,12 +95,41 @@ class ReadOptions:
     on_missing_group: str = "error"
     min_group: int = MIN_GROUP
     small_groups: str = "leave-out"
+    multi: str | None = None
+    bins: str | None = None
+    keep_golden: bool | None = None
+    probability: str | Sequence[str] | None = None
+    run: str | None = None
+    family: str | Mapping[str, str] | None = None
+    abstained: str | None = None
+    abstain_label: Sequence[str] | None = None
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The arguments of ``read_votes`` that are given."""
+        """The options that are arguments of ``read_votes``, those that are given."""
         found = {name: getattr(self, name) for name in READING}
         return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All arguments of ``read_votes``: golden tasks of an export are kept if their known labels are asked for."""
+        from faircrowd.votes.exports.answers import GOLDEN
+
+        keep = GOLDEN in (self.truth, self.gold, self.calibrate)
+        return ({"keep_golden": True} if keep else {}) | self.columns
+
+    @property
+    def votes_table(self) -> "Path | Source | None":
+        """The votes, opened if they are an export."""
+        from faircrowd.votes.read import opened_export
+
+        return None if self.votes is None else opened_export(self.votes, **self.arguments) or self.votes
+
+    @property
+    def tasks_table(self) -> "Path | Source | None":
+        """Where facts about tasks are: the table of tasks, or the export itself if there is none."""
+        found = self.votes_table if self.tasks is None else self.tasks
+        return None if self.tasks is None and found is self.votes else found
 
     @property
     def facts(self) -> dict[str, str | None]:
@@ -135,7 +179,8 @@ class ModelOptions:
     @property
     def name(self) -> str:
         """What a summary calls the method."""
-        name = f"{self.method} by group" if self.by_group else self.method
+        name = f"pooled {self.method}" if self.parameters.get("pooling") else self.method
+        name = f"{name} by group" if self.by_group else name
         return f"{name}, calibrated" if self.calibrated else name
 
     def make(self) -> "Aggregator":
@@ -215,16 +260,13 @@ class FairOptions:
     def estimator(self, model: "Aggregator", read: ReadOptions) -> "FairCrowd":
         """Return the estimator that makes the labels of an aggregator fair, between the groups as they are read."""
         from faircrowd.fair import FairCrowd
-        from faircrowd.fair.constraints.listed import is_about_all
+        from faircrowd.fair.constraints.listed import about_columns
 
         asked: dict[str, Any] = {
             name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("epsilon", "require")
         }
         if self.require:
-            about = read.group[0] if len(read.group) == 1 else read.group
-            given: list[Any] = list(self.constraints)
-            listed = [replace(c, group=about) if is_about_all(c) else c for c in given]
-            asked["constraints"] = listed
+            asked["constraints"] = list(about_columns(self.constraints, read.group))
         elif self.epsilon is not None:
             asked["epsilon"] = self.epsilon
         return FairCrowd(model, **asked, min_group=read.min_group, small_groups=read.small_groups)
@@ -279,16 +321,79 @@ class AuditOptions:
 
 @dataclass(frozen=True)
 class FrontierOptions:
-    """What is traded for a smaller gap, as in :func:`faircrowd.make_fair`."""
+    """What is traded for a smaller gap, as in :func:`faircrowd.make_fair`, or for another limit of a constraint.
+
+    Attributes
+    ----------
+    objective, random_state, positive
+        As in :func:`faircrowd.make_fair`.
+    require : tuple of str
+        Constraints in text; without any, the frontier is that of epsilon.
+    vary : str or None
+        The constraint whose limit is varied: its number, from 1, its text, or its word; by default the first.
+    believed : bool
+        Whether constraints that speak of the truth may be kept as an aggregator believes.
+    """
 
     objective: str = "accuracy"
     random_state: int = 0
     positive: str | None = None
+    require: tuple[str, ...] = ()
+    vary: str | None = None
+    believed: bool = False
+
+    @property
+    def constraints(self) -> "tuple[Constraint, ...]":
+        """What the labels must keep, as it is given; nothing for the frontier of epsilon."""
+        return FairOptions(None, require=self.require).constraints
+
+    def varied(self) -> int:
+        """Return the number, from 0, of the constraint whose limit is varied."""
+        from faircrowd.fair.general.limit_frontier import varied
+
+        if self.vary is None or not self.vary.strip().isdecimal():
+            which = self.vary if self.vary is None else _normal_text(self.vary)
+            return varied(self.constraints, which)
+        number = int(self.vary)
+        if not 1 <= number <= len(self.require):
+            raise OptionError(
+                f"vary={number} is not the number of a constraint; there are {len(self.require):,}, from 1.",
+                parameter="vary",
+            )
+        return varied(self.constraints, number - 1)
 
     def check(self) -> None:
         """Raise if an option is outside its range."""
         check_choice("objective", self.objective, ("accuracy", "f1"))
         check_count("random_state", self.random_state)
+        if not self.require:
+            if self.vary is not None or self.believed:
+                name = "vary" if self.vary is not None else "believed"
+                raise OptionError(f"{name} goes with require; leave it out.", parameter=(name, "require"))
+            return
+        if self.objective != "accuracy" or self.positive is not None:
+            name = "objective" if self.objective != "accuracy" else "positive"
+            raise OptionError(
+                f"{name} goes with the frontier of epsilon, not with require; leave it out.",
+                parameter=(name, "require"),
+            )
+        self.varied()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as plain values, ready for JSON."""
+        found = asdict(self) | {"require": list(self.require)}
+        more = () if self.require else ("require", "vary", "believed")
+        return {name: value for name, value in found.items() if name not in more}
+
+
+def _normal_text(text: str) -> str:
+    """Return the text of a constraint as it is written by default; other text as it is."""
+    from faircrowd.fair.constraints.grammar import parse_constraint
+
+    try:
+        return str(parse_constraint(text))
+    except OptionError:  # no limit, or a word alone
+        return text.strip()
 
 
 @dataclass(frozen=True)
@@ -328,6 +433,78 @@ class EngineOptions:
 
 
 @dataclass(frozen=True)
+class PageOptions:
+    """What the page says about a run beyond what was computed; no label depends on it.
+
+    Attributes
+    ----------
+    title : str or None
+        What was labelled, in a line.
+    note : str or None
+        What the labels are for, or what else a reader should know.
+    date : str or None
+        The day that the page states, as 2026-11-18. No clock is read by itself: the same votes and options give the
+        same page.
+    """
+
+    title: str | None = None
+    note: str | None = None
+    date: str | None = None
+
+    @classmethod
+    def given(cls, title: str | None = None, note: str | None = None, date: str | None = None) -> "PageOptions":
+        """Build from arguments: "today" stands for today's date, and None for that of ``SOURCE_DATE_EPOCH``, if set.
+
+        Examples
+        --------
+        >>> PageOptions.given("Comments of May", date="2026-05-31")
+        PageOptions(title='Comments of May', note=None, date='2026-05-31')
+        """
+        found = cls(title, note, _day(date))
+        found.check()
+        return found
+
+    def check(self) -> None:
+        """Raise if a text is not one, or too long."""
+        for name, most in _LONGEST_TEXTS.items():
+            value: object = getattr(self, name)
+            if value is None:
+                continue
+            if not isinstance(value, str):
+                raise OptionError(f"{name} must be text; got {type(value).__name__}.", parameter=name)
+            if not value.strip():
+                raise OptionError(f"{name} is empty; give it some text, or leave it out.", parameter=name)
+            if len(value) > most:
+                raise OptionError(f"{name} has {len(value):,} characters; at most {most:,} fit.", parameter=name)
+        if self.title is not None and len(self.title.splitlines()) > 1:
+            raise OptionError("title has several lines; give it one, and the rest as note=...", parameter="title")
+        if self.date is not None:
+            try:
+                datetime.date.fromisoformat(self.date)
+            except (TypeError, ValueError):
+                raise OptionError(
+                    f"date must be a day such as 2026-11-18, or today; got {self.date!r}.", parameter="date"
+                ) from None
+
+    def to_dict(self) -> dict[str, str]:
+        """Return what was given."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+_LONGEST_TEXTS = {"title": 150, "note": 2000}
+
+
+def _day(date: str | None) -> str | None:
+    """Return the day that the page states."""
+    if date == "today":
+        return datetime.datetime.now().astimezone().date().isoformat()
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if date is None and epoch.isdecimal():
+        return datetime.datetime.fromtimestamp(int(epoch), datetime.UTC).date().isoformat()
+    return date
+
+
+@dataclass(frozen=True)
 class RunOptions:
     """Everything a run is given.
 
@@ -344,6 +521,7 @@ class RunOptions:
         Whether the model learned from known labels that are no column of a file.
     frontier : FrontierOptions or None
         For the command ``frontier``.
+    page : PageOptions
     """
 
     read: ReadOptions
@@ -353,6 +531,7 @@ class RunOptions:
     engine: EngineOptions = EngineOptions()
     gold_in_memory: bool = False
     frontier: FrontierOptions | None = None
+    page: PageOptions = PageOptions()
 
     @property
     def command(self) -> str:
@@ -392,23 +571,37 @@ class RunOptions:
         check_choice("method", self.model.method, tuple(AGGREGATORS))
         check_choice("on_missing_group", self.read.on_missing_group, ON_MISSING_GROUP)
         check_policy(self.read.min_group, self.read.small_groups)
+        self.page.check()
         if self.fair is not None:
             self.fair.check()
-            about_all = [c for c in self.fair.constraints if hasattr(c, "group") and c.group_columns is None]
-            if not self.read.group and (about_all or not self.fair.require):
-                what = "epsilon bounds" if self.fair.epsilon is not None else f"{about_all[0]} is about"
-                raise OptionError(f"{what} the gap between groups; give group=...", parameter="epsilon")
+            if self.fair.epsilon is not None and not self.read.group:
+                raise OptionError("epsilon bounds the gap between groups; give group=...", parameter="epsilon")
+            self._check_groups(self.fair.constraints)
         if self.audit is not None:
             self.audit.check()
-            if not self.read.group:
-                raise OptionError("An audit compares groups; give group=...")
-            if self.audit.control is not None and self.read.tasks is None:
+            if not self.read.group and (self.audit.control is not None or self.audit.table is not None):
+                raise OptionError("control=... and table=... compare groups; give group=...", parameter="control")
+            if self.audit.control is not None and self.read.tasks_table is None:
                 raise OptionError("control names a column of the tasks table; give tasks=...", parameter="control")
         if self.frontier is not None:
             self.frontier.check()
-            if not self.read.group:
+            self._check_groups(self.frontier.constraints)
+            if self.frontier.require and self.read.small_groups != "leave-out":
+                raise OptionError(
+                    "small_groups goes with the frontier of epsilon; with require, small groups are left out.",
+                    parameter=("small_groups", "require"),
+                )
+            if not self.read.group and not self.frontier.require:
                 raise OptionError("The frontier trades accuracy for parity between groups; give group=...")
         self._check_columns()
+
+    def _check_groups(self, constraints: "tuple[Constraint, ...]") -> None:
+        """Raise if a constraint is about the groups of all columns, and none is given."""
+        from faircrowd.fair.constraints.listed import is_about_all
+
+        about_all = [one for one in constraints if is_about_all(one)]
+        if about_all and not self.read.group:
+            raise OptionError(f"{about_all[0]} is about the gap between groups; give group=...", parameter="epsilon")
 
     def _check_columns(self) -> None:
         from faircrowd.aggregate.registry import AGGREGATORS, kind_named
@@ -420,7 +613,7 @@ class RunOptions:
                 raise OptionError(
                     "gold and calibrate are both known labels; give calibrate alone.", parameter=("gold", "calibrate")
                 )
-            if read.tasks is None and self.engine.name != "spark":
+            if self.engine.name != "spark" and read.tasks_table is None:
                 raise OptionError("calibrate names a column of the tasks table; give tasks=...", parameter="calibrate")
         elif method == CALIBRATED and read.gold is None and not self.gold_in_memory:
             raise OptionError("method=calibrated learns from known labels; give tasks=... calibrate=...")
@@ -436,8 +629,11 @@ class RunOptions:
         if repeated := [column for column in read.group if read.group.count(column) > 1]:
             times = read.group.count(repeated[0])
             raise OptionError(f"group={repeated[0]} is given {times} times; once is enough.")
+        judged = [name for name in JUDGING if getattr(read, name) not in (None, NONE)]
+        if self.engine.name == "spark" and judged:
+            raise OptionError(f"{judged[0]} is not for engine='spark'; leave it out.", parameter=judged[0])
         in_votes = self.engine.name == "spark"  # there known labels may be a column of the votes
-        if (read.truth or read.gold) and read.tasks is None and not in_votes:
+        if (read.truth or read.gold) and not in_votes and read.tasks_table is None:
             raise OptionError(
                 "truth and gold name columns of the tasks table; give tasks=...", parameter=("truth", "gold")
             )
@@ -462,8 +658,8 @@ class RunOptions:
         if self.fair is not None:
             found |= self.fair.to_dict()
         found |= {} if self.audit is None else self.audit.to_dict()
-        found |= {} if self.frontier is None else asdict(self.frontier)
-        return found
+        found |= {} if self.frontier is None else self.frontier.to_dict()
+        return found | self.page.to_dict()
 
     @classmethod
     def from_dict(cls, command: str, found: Mapping[str, Any], files: Mapping[str, Path]) -> "RunOptions":
@@ -474,32 +670,38 @@ class RunOptions:
         KeyError, TypeError, ValueError
             If the values are not those of a run.
         """
+        reading: dict[str, Any] = {"min_group": 1}  # earlier versions compared every group
+        reading |= {
+            name: tuple(value) if isinstance(value, list) else value for name, value in found["reading"].items()
+        }
         read = ReadOptions(
             files["votes"],
             files.get("tasks"),
             tuple(found["group"] or ()),
             found["truth"],
             found["gold"],
-            **{"min_group": 1, **found["reading"]},  # earlier versions compared every group
+            **reading,
             calibrate=found.get("calibrate"),
         )
         method = found["method"]
         parameters = {name: _from_plain(value) for name, value in found["parameters"].items()}
         model = ModelOptions(method, parameters, bool(found.get("calibrated")))
+        page = PageOptions(**{name: found.get(name) for name in PageOptions.__dataclass_fields__})
         asked: dict[str, Any]
         if command == "audit":
             asked = {name: found[name] for name in AuditOptions.__dataclass_fields__ if name not in _OF_TABLE}
             asked |= {name: found[name] for name in _OF_TABLE if name in found}
-            return cls(read, model, audit=AuditOptions(**asked))
+            return cls(read, model, audit=AuditOptions(**asked), page=page)
         if command == "frontier":
-            asked = {name: found[name] for name in FrontierOptions.__dataclass_fields__}
+            asked = {name: found[name] for name in FrontierOptions.__dataclass_fields__ if name in found}
+            asked["require"] = tuple(found.get("require", ()))
             return cls(read, model, frontier=FrontierOptions(**asked))
         engine = EngineOptions("spark", master=found["master"]) if found.get("engine") == "spark" else EngineOptions()
         if "epsilon" not in found:
-            return cls(read, model, engine=engine)
+            return cls(read, model, engine=engine, page=page)
         asked = {name: found[name] for name in FairOptions.__dataclass_fields__ if name in found}
         asked["require"] = tuple(found.get("require", ()))
-        return cls(read, model, FairOptions(**asked), engine=engine)
+        return cls(read, model, FairOptions(**asked), engine=engine, page=page)
 
 
 def _as_plain(value: object) -> object:

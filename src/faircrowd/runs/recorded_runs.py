@@ -13,7 +13,9 @@ from faircrowd.errors import InputError
 from faircrowd.report import OutputFolder
 from faircrowd.runs.file_differences import Field
 from faircrowd.runs.fit import fit
-from faircrowd.runs.frontier_run import FRONTIER_FILES, FrontierRun
+from faircrowd.runs.frontiers.frontier_run import FrontierRun
+from faircrowd.runs.frontiers.limit_frontier_run import LimitFrontierRun
+from faircrowd.runs.frontiers.traced_frontier import FRONTIER_FILES
 from faircrowd.runs.new_tasks.apply_rule import apply_again
 from faircrowd.runs.options import EngineOptions, RunOptions
 from faircrowd.runs.run import Run
@@ -107,7 +109,9 @@ def _run_again(run: RecordedRun, folder: OutputFolder) -> None:
 
 
 def _frontier_again(run: RecordedRun, folder: OutputFolder) -> None:
-    FrontierRun(_repeated(run)).fill(folder, run.said)
+    done = _repeated(run)
+    kind = LimitFrontierRun if done.options.frontier is not None and done.options.frontier.require else FrontierRun
+    kind(done).fill(folder, run.said)
 
 
 def _apply_again(run: RecordedRun, folder: OutputFolder) -> None:

@@ -8,33 +8,47 @@ from typing import Any
 
 import numpy as np
 
-from faircrowd._checks import few
 from faircrowd._types import PathOrText
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.aggregate.calibration.calibrate import CalibratedCrowd
+from faircrowd.aggregate.jury import JuryVote
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.audit.crowd_audit import CrowdAudit, audit_by_truth, audit_crowd
 from faircrowd.audit.impact_table import ImpactTable, impact_rows
+from faircrowd.audit.pair_agreement import PairAgreement, pair_agreement
 from faircrowd.audit.workers.worker_audit import WorkerAudit
 from faircrowd.engines import votes_in_memory
 from faircrowd.fair import Certificate, FairCrowd, FairResult, Frontier
 from faircrowd.fair.constraints.constraint_kind import label_code
+from faircrowd.fair.constraints.listed import main_columns
 from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate
 from faircrowd.fair.general.constrained_result import ConstrainedResult
+from faircrowd.fair.general.constrained_solve import ConstrainedProblem
 from faircrowd.fair.general.real_levels import KnownLabels, real_levels
 from faircrowd.fair.known_labels import GoldEstimates, accuracy_by_epsilon
 from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import problem_of
+from faircrowd.fair.tasks.group_columns import GroupColumns
 from faircrowd.report import Summary, fair_lines, summarise
+from faircrowd.report.agreement_words import agreement_lines, agreement_story
 from faircrowd.report.audit_text import audit_dict, audit_lines
-from faircrowd.report.constrained.constrained_story import constrained_lines, constrained_story
+from faircrowd.report.constrained.constrained_story import (
+    REVIEW_NOTE,
+    constrained_lines,
+    constrained_story,
+    left_out_words,
+)
+from faircrowd.report.fair_words import not_ruled_out, off_rule_in_words
+from faircrowd.report.impact_words import impact_story
 from faircrowd.report.story import fair_story, plain_story
+from faircrowd.report.unvoted_labels import unvoted_changes_in_words, unvoted_warning
 from faircrowd.runs.options import RunOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.read_inputs import control_values, read_columns
 from faircrowd.runs.write import Written, write_page, write_run
 from faircrowd.votes import VoteTable
+from faircrowd.votes.groups import Grouped
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Run"]
@@ -62,6 +76,8 @@ class Run:
         The inputs that did not come from files, by role: their rows, columns and SHA-256.
     places : mapping of str to Path
         Where the files are, by role, if not where the options say.
+    columns : mapping
+        The sensitive columns that the constraints of a frontier speak of.
     """
 
     options: RunOptions
@@ -72,6 +88,7 @@ class Run:
     notes: tuple[str, ...] = ()
     in_memory: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     places: Mapping[str, Path] = field(default_factory=dict)
+    columns: GroupColumns = field(default_factory=dict)
 
     @property
     def votes(self) -> VoteTable:
@@ -113,6 +130,20 @@ class Run:
         return self.posterior.label_codes if self.result is None else self.result.solved.labels
 
     @property
+    def _group_columns(self) -> tuple[str, ...] | None:
+        """Under a list of constraints, the columns that the groups of the votes are of."""
+        if self.constrained is None:
+            return None
+        problem = self.constrained.problem
+        return self.options.read.group or main_columns(problem.constraints, tuple(problem.columns))
+
+    @property
+    def named_columns(self) -> tuple[str, ...]:
+        """The columns of the groups as the page names them; none if they were given without a name."""
+        known = self._group_columns or self.options.read.group
+        return tuple(known or self.in_memory.get("sensitive_features", {}).get("columns", ()))
+
+    @property
     def compares_groups(self) -> bool:
         """Whether there are groups and classes to compare."""
         votes = self.votes
@@ -131,6 +162,8 @@ class Run:
             in_sample=self.in_sample,
             fair=None if self.fair is None else self.labels,
             estimates=self.estimates,
+            group_columns=self._group_columns,
+            reviewed=found.reviewed if (found := self.constrained) is not None and found.problem.has_review else None,
         )
 
     @cached_property
@@ -139,10 +172,16 @@ class Run:
         if not self.compares_groups:
             return None
         asked: dict[str, Any] = {} if self.options.audit is None else self.options.audit.of_crowd()
-        read, tasks = self.options.read, self.options.at(self.places).read.tasks
+        read, tasks = self.options.read, self.options.at(self.places).read.tasks_table
         if asked.get("control") is not None and tasks is not None:
             asked["control"] = control_values(self.votes, tasks, asked["control"], **read.facts)
         return audit_crowd(self.votes, self.labels, truth=self.truth, posterior=self.posterior.values, **asked)
+
+    @cached_property
+    def agreement(self) -> PairAgreement:
+        """Who agrees with whom, and on which tasks."""
+        asked = self.options.audit
+        return pair_agreement(self.votes, self.labels, confidence=0.95 if asked is None else asked.confidence)
 
     @cached_property
     def impact(self) -> ImpactTable | None:
@@ -154,6 +193,23 @@ class Run:
         columns = read_columns((), votes, replace(read, on_missing_group="drop"))
         hit = self.labels == label_code(asked.selected, votes.classes)
         return impact_rows(hit, columns, f"label {asked.selected}", asked.leave_out_small)
+
+    @property
+    def shown_impact(self) -> ImpactTable | None:
+        """The same, for the page: also where constraints speak of one label and of several columns."""
+        result = self.constrained
+        if self.impact is not None or result is None:
+            return self.impact
+        columns = {name: column for name, column in result.problem.columns.items() if isinstance(column, Grouped)}
+        if len(columns) < 2:
+            return None
+        labels = [getattr(one, "label", None) for one in result.problem.constraints]
+        named = {str(label): label for label in labels if label is not None}
+        if len(named) != 1:
+            return None
+        (label,) = named.values()
+        hit = self.labels == label_code(label, self.votes.classes)
+        return impact_rows(hit, columns, f"label {label}")
 
     @cached_property
     def workers(self) -> WorkerAudit | None:
@@ -167,12 +223,23 @@ class Run:
     @cached_property
     def story(self) -> dict[str, Any]:
         """The numbers and sentences of the page."""
+        told, impact = self._story(), self.shown_impact
+        if impact is not None:
+            told |= {"impact": impact_story(impact)}
+        if self.options.audit is None:
+            return told
+        agreement = agreement_story(self.agreement, with_alpha=self.audit is None)
+        charts = [*told.get("charts", []), *agreement["charts"]]
+        return told | agreement | {"charts": charts, "title": "Audit of the crowd"}
+
+    def _story(self) -> dict[str, Any]:
+        who = "judges" if isinstance(self.model, JuryVote) else "people"
         calibration = self.model.calibration_ if isinstance(self.model, CalibratedCrowd) else None
         if self.constrained is not None and isinstance(self.certificate, ConstrainedCertificate):
             told = plain_story(self.summary, calibration, self.estimates) | {"note": None}
-            return told | constrained_story(self.summary, self.constrained, self.certificate)
+            return told | constrained_story(self.summary, self.constrained, self.certificate, who=who)
         if self.audit is None:
-            return plain_story(self.summary, calibration)
+            return plain_story(self.summary, calibration, who=who)
         result = self.unconstrained() if self.result is None else self.result
         asked = self.result is not None
         return fair_story(
@@ -185,6 +252,8 @@ class Run:
             truth=self.truth,
             calibration=calibration,
             estimates=self.estimates,
+            columns=self.named_columns,
+            who=who,
         )
 
     def frontier(self, *, objective: str = "accuracy", positive: str | None = None, random_state: int = 0) -> Frontier:
@@ -255,11 +324,16 @@ class Run:
         more: list[tuple[str, str]] = []
         prices = self.summary.real_price, self.summary.estimated_price
         if isinstance(self.certificate, ConstrainedCertificate):
-            more = constrained_lines(self.certificate, *prices, self._real_levels())
+            found = self.constrained
+            levels = {} if found is None else self.real_levels(found.problem, found.solved.outcomes)
+            more = constrained_lines(self.certificate, *prices, levels)
         elif self.certificate is not None:
             more = fair_lines(self.certificate, *prices)
-        if self.options.audit is not None and self.audit is not None:
-            more = audit_lines(self.audit)
+        if self.options.audit is not None:
+            more = [
+                *([] if self.audit is None else audit_lines(self.audit)),
+                *agreement_lines(self.agreement, with_alpha=self.audit is None),
+            ]
         return [*self.summary.lines(), *(("warning", warning) for warning in self.warnings), *more]
 
     @property
@@ -267,40 +341,54 @@ class Run:
         """What speaks against using the labels, or against trusting what was estimated from known labels."""
         result = self.result or self.constrained
         found = () if result is None or not result.alarm else (result.alarm,)
-        return (*found, *self.model.calibration_.notes) if isinstance(self.model, CalibratedCrowd) else found
+        unvoted = unvoted_warning(self.votes, self.posterior.label_codes)
+        found = found if unvoted is None else (*found, unvoted)
+        known = self.model.calibration_ if isinstance(self.model, CalibratedCrowd | JuryVote) else None
+        return found if known is None else (*found, *known.notes)
 
     def all_notes(self, *more: str) -> list[str]:
         """Return what a reader should know before trusting the numbers."""
-        return [*self.votes.notes(), *self.notes, *more, *self.summary.notes(), *self._notes_of_constraints()]
+        unused = self.model.unused_note(self.votes)
+        own = [*self.votes.notes(), *self.notes, *([] if unused is None else [unused])]
+        told = self.summary.notes(of_audit=self.options.audit is not None)
+        return [*own, *more, *told, *self._notes_of_changes(), *self._notes_of_constraints(), *self._notes_of_rule()]
 
-    def _real_levels(self) -> dict[str, float]:
+    def real_levels(self, problem: ConstrainedProblem, outcomes: Codes) -> dict[str, float]:
         """Return the levels that labels really reach of constraints that speak of the truth, where it is known."""
-        result, truth = self.constrained, self.scoring_truth
-        if result is None or truth is None:
+        if self.scoring_truth is None:
             return {}
-        known = KnownLabels(np.flatnonzero(truth >= 0), truth[truth >= 0], result.solved.outcomes[truth >= 0])
-        return real_levels(result.problem, known)
+        known = np.flatnonzero(self.scoring_truth >= 0)
+        return real_levels(problem, KnownLabels(known, self.scoring_truth[known], outcomes[known]))
+
+    def _notes_of_changes(self) -> list[str]:
+        """Return how many labels were changed to one that nobody gave."""
+        unvoted = self.summary.unvoted_changes
+        return [unvoted_changes_in_words(unvoted, self.certificate.changed)] if unvoted and self.certificate else []
 
     def _notes_of_constraints(self) -> list[str]:
         """Return which groups constraints leave out, and how reviewed tasks are counted."""
         if not isinstance(self.certificate, ConstrainedCertificate):
             return []
-        found = [
-            f"left out of {kept.text}: {few([f'{name} ({why})' for name, why in kept.left_out.items()])}"
-            for kept in self.certificate.constraints
-            if kept.left_out
-        ]
+        found = [left_out_words(kept.text, kept.left_out) for kept in self.certificate.constraints if kept.left_out]
         if self.certificate.reviewed:
-            found.append(
-                f"{self.certificate.reviewed:,} tasks are to be reviewed by a person; until then labels.csv, the "
-                "shares, the gap and the accuracies above count them with the aggregator's own label"
-            )
+            found.append(REVIEW_NOTE.format(tasks=self.certificate.reviewed))
+            if self.estimates is not None:
+                found.append("estimated accuracy counts the tasks to be reviewed with the aggregator's own label")
         return found
+
+    def _notes_of_rule(self) -> list[str]:
+        """Return how many labels are not what the rule gives, and by how much others may be better, if so."""
+        result = self.result or self.constrained
+        if result is None or self.certificate is None:
+            return []
+        told = off_rule_in_words(result)
+        found = [f"{told}; labels.csv holds for these tasks, rule.json is for new ones"] if told else []
+        return [*found, *not_ruled_out(self.certificate, strict=result.strict)]
 
     def details(self) -> dict[str, Any]:
         """Return the certificate or the audit, if there is one, as plain values, ready for JSON."""
-        if self.options.audit is not None and self.audit is not None:
-            return {"audit": audit_dict(self.audit)}
+        if self.options.audit is not None:
+            return {"audit": audit_dict(self.audit, self.agreement)}
         return {} if self.certificate is None else {"certificate": self.certificate.to_dict()}
 
     def text(self) -> str:

@@ -18,18 +18,28 @@ from faircrowd.errors import InputError
 from faircrowd.fair.constraints.listed import listed_constraints, plain_parity
 from faircrowd.fair.estimator import FairCrowd, FitInputs
 from faircrowd.fair.make import FairResult
-from faircrowd.runs.options import FairOptions, ModelOptions, ReadOptions, RunOptions
+from faircrowd.runs.options import FairOptions, ModelOptions, PageOptions, ReadOptions, RunOptions
 from faircrowd.runs.read_inputs import check_truth
 from faircrowd.runs.run import Run
 from faircrowd.votes import Vocabulary, VoteTable
-from faircrowd.votes.facts import read_facts
+from faircrowd.votes.exports.answers import GOLDEN
+from faircrowd.votes.facts import Table, read_facts
 from faircrowd.votes.frames import names_of
 from faircrowd.votes.groups import truth_codes
+from faircrowd.votes.read import opened_export
 
-__all__ = ["run_of"]
+__all__ = ["facts_of", "has_run", "run_of"]
 
 
-def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
+def has_run(fair: FairCrowd) -> bool:
+    """Return whether a fitted estimator has votes, in memory, that one of faircrowd's aggregators was fitted to."""
+    model = fair.estimator_
+    return isinstance(model, Aggregator) and kind_of(model) is not None and isinstance(model.votes_, VoteTable)
+
+
+def run_of(
+    fair: FairCrowd, truth: ByTask | None = None, *, with_hashes: bool = True, page: PageOptions | None = None
+) -> Run:
     """Return the run of a fitted estimator.
 
     Parameters
@@ -39,6 +49,10 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
     truth : optional
         True labels to score by: a Series indexed by task, a dict, a frame, or the name of a column of the ``tasks``
         given to ``fit``.
+    with_hashes : bool
+        Whether to describe inputs that are not files by a hash of their content, which the files of a run record.
+    page : PageOptions, optional
+        What the page says beyond what was computed.
     """
     result, model, given = fair.result_, fair.estimator_, fair.inputs_
     kind = kind_of(model)
@@ -67,15 +81,16 @@ def run_of(fair: FairCrowd, truth: ByTask | None = None) -> Run:
             bool(fair.believed) and not isinstance(result, FairResult),
         ),
         gold_in_memory=given.true_labels is not None and not isinstance(given.true_labels, str),
+        page=PageOptions() if page is None else page,
     )
     found, notes = None, list[str]()
     if truth is not None:
-        facts = _facts(given, truth)
+        facts = facts_of(given, truth)
         what = f"column {truth!r} of {given.tasks}" if isinstance(truth, str) else "truth"
         notes = check_truth(model.votes_, facts, what, str(given.votes or "the votes"))
         found = truth_codes(model.votes_, facts)[0]
     in_sample = given.true_labels is not None and _same(truth, given.true_labels)
-    memory = _in_memory(given, tasks.group, model, truth, options.model.parameters)
+    memory = _in_memory(given, tasks.group, model, truth, options.model.parameters) if with_hashes else {}
     return Run(options, model, fair, found, in_sample, tuple(notes), memory)
 
 
@@ -111,14 +126,19 @@ def _read_options(given: FitInputs, truth: ByTask | None, calibrated: bool, fair
     )
 
 
-def _facts(given: FitInputs, truth: ByTask) -> Any:
+def facts_of(given: FitInputs, truth: ByTask) -> Any:
     """Return true labels as ``truth_codes`` takes them."""
+    if isinstance(truth, list | tuple) and len(truth) == 1 and isinstance(truth[0], str) and given.tasks is not None:
+        truth = truth[0]  # the name of a column, as a list of one
     if not isinstance(truth, str):
         return truth
-    if given.tasks is None:
-        raise InputError(f"truth={truth!r} names a column of the tasks; give fit the tasks=... it is in.")
     reading = dict(given.read_options)
-    return read_facts(given.tasks, truth, task=reading.get("task"), delimiter=reading.get("delimiter"))
+    tasks: Table | None = given.tasks
+    if tasks is None and given.votes is not None:
+        tasks = opened_export(given.votes, **{"keep_golden": GOLDEN in (truth, given.true_labels), **reading})
+    if tasks is None:
+        raise InputError(f"truth={truth!r} names a column of the tasks; give fit the tasks=... it is in.")
+    return read_facts(tasks, truth, task=reading.get("task"), delimiter=reading.get("delimiter"))
 
 
 def _same(truth: object, gold: object) -> bool:
@@ -139,6 +159,9 @@ def _in_memory(
         arrays: list[NDArray[Any]] = [votes.offsets, votes.worker, votes.label]
         if given.sensitive_features is None and votes.groups is not None and votes.group is not None:
             arrays, lists = [*arrays, votes.group], [*lists, votes.groups]
+        if votes.judges is not None:
+            beyond = (votes.judges.probability, votes.judges.family, votes.judges.abstained)
+            arrays += [values for values in beyond if values is not None]
         content = _hash(lists, arrays)
         columns = list(given.columns) or ["task", "worker", "label"]
         found["votes"] = {"in_memory": True, "rows": votes.report.rows_read, "columns": columns, "sha256": content}
@@ -151,7 +174,7 @@ def _in_memory(
         if role == "sensitive_features" and votes.groups is not None:
             vocabularies, codes = (votes.tasks, votes.groups), group
         else:
-            facts = _facts(given, value) if isinstance(value, str) else value
+            facts = facts_of(given, value) if isinstance(value, str) else value
             vocabularies, codes = (votes.tasks, votes.classes), truth_codes(votes, facts)[0]
         columns = [value] if isinstance(value, str) else list(map(str, _columns(value)))
         found[role] = {

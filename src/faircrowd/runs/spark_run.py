@@ -25,11 +25,13 @@ from faircrowd.report import OutputFolder, Summary, fair_lines
 from faircrowd.report.belief_notes import independence_of
 from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence
 from faircrowd.report.summary import estimate_facts, group_facts
+from faircrowd.runs.convert import votes_and_facts
 from faircrowd.runs.file_differences import Compared, Difference
-from faircrowd.runs.options import ReadOptions, RunOptions
+from faircrowd.runs.options import JUDGING, ReadOptions, RunOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.write import FAIR_FILES, RUN_FILES, SPARK_LABELS, Written, check_out, earlier_files
 from faircrowd.votes.groups import settle_groups
+from faircrowd.votes.readers import Source
 from faircrowd.votes.vocabulary import value_name
 
 __all__ = ["SparkRun", "compare_labels", "fill_in_spark", "run_in_spark"]
@@ -196,13 +198,20 @@ def compare_labels(written: Path, expected: Path, master: str | None = None) -> 
 
 def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
     """Read votes and facts about tasks as frames, and pack them."""
-    frame = read_frame(session, str(read.votes), read.delimiter)
     facts = None if read.tasks is None else read_frame(session, str(read.tasks), read.delimiter)
+    report, task, worker, label = None, read.task, read.worker, read.label
+    if isinstance(source := read.votes_table, Source):  # an export is read by the driver, and repeated votes with it
+        in_votes = [*read.group, *([gold] if gold else [])] if facts is None else []
+        table, report = votes_and_facts(source, read, in_votes)
+        frame = session.createDataFrame(table)
+        task, worker, label = "task", "worker", "label"
+    else:
+        frame = read_frame(session, str(read.votes), read.delimiter, read.format)
     votes = spark_votes(
         frame,
-        task=read.task,
-        worker=read.worker,
-        label=read.label,
+        task=task,
+        worker=worker,
+        label=label,
         on_missing=read.on_missing,
         # Rows of Spark have no order, so the last of repeated votes is not known: there must be none.
         on_duplicate="all" if read.on_duplicate == "all" else "error",
@@ -210,7 +219,9 @@ def _read(session: Any, read: ReadOptions, gold: str | None) -> SparkVotes:
         true_labels=gold,
         tasks=facts,
         on_missing_group=read.on_missing_group,
+        **{name: read.columns[name] for name in JUDGING if name in read.columns},
     )
+    votes = votes if report is None else replace(votes, report=report)
     return settle_groups(votes, min_group=read.min_group, small_groups=read.small_groups)
 
 

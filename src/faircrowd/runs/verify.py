@@ -10,10 +10,11 @@ from faircrowd._types import PathOrText
 from faircrowd.aggregate.saved import MODEL_FILES
 from faircrowd.engines.spark.files import on_disk
 from faircrowd.engines.spark.session import check_spark
-from faircrowd.errors import FaircrowdError, FileError, InputError, OptionError
+from faircrowd.errors import FaircrowdError, FileError, InputError, MissingPackageError, OptionError
 from faircrowd.fair.certificate import EARLIER_NAMES
 from faircrowd.report import OutputFolder
 from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence_place, read_evidence, versions
+from faircrowd.runs.dossiers.check_dossier import check_dossiers
 from faircrowd.runs.file_differences import ABSENT, Compared, Difference, compare_files
 from faircrowd.runs.folder_checks import check_folder
 from faircrowd.runs.progress import QUIET, Progress
@@ -164,6 +165,8 @@ def _verified(
             for role, given in files.items()
             if "sha256" not in given
         ]
+    if place.name == EVIDENCE:
+        checks += check_dossiers(folder, said, found)
     found.notes += _other_versions(said)
     lines = dict.fromkeys(map(str, found.differences))
     return Verification(tuple(lines), checks, said["version"], done_by, tuple(unverified), tuple(found.notes))
@@ -202,7 +205,7 @@ def _is(role: str) -> str:
 def _check_spark(run: RecordedRun) -> None:
     try:
         check_spark(run.master or run.said["options"]["master"])
-    except OptionError as error:
+    except (MissingPackageError, OptionError) as error:
         raise OptionError(f"This run was done in Spark, and only Spark can do it again. {error}") from None
 
 
@@ -250,7 +253,7 @@ def _same_field(path: Path, name: str, expected: object) -> list[Difference]:
 def _again(place: Path, run: RecordedRun, command: RecordedCommand, scratch: Path, found: Compared) -> int:
     """Do the run again, and compare its files with those in the folder; return how many were compared."""
     folder, outputs = place.parent, run.said["outputs"]
-    with OutputFolder(scratch) as new:
+    with OutputFolder(scratch, keep=False) as new:
         try:
             command.again(run, new)
         except OptionError as error:

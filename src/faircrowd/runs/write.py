@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from faircrowd.aggregate.jury import JuryVote
 from faircrowd.aggregate.saved import MODEL_FILES, model_files
 from faircrowd.errors import InputError, OptionError
 from faircrowd.report import OutputFolder, groups_table, label_tables, workers_table
@@ -15,11 +16,14 @@ from faircrowd.report.audit_text import audit_dict
 from faircrowd.report.charts import images
 from faircrowd.report.constrained.constrained_reasons import constrained_columns
 from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence
+from faircrowd.report.opening.about_run import about_run
 from faircrowd.report.page import render_page
 from faircrowd.report.reasons import Reasons
+from faircrowd.report.unvoted_labels import with_unvoted_told
 from faircrowd.report.worker_tables import audited_workers
-from faircrowd.runs.how_to_repeat import how_to_repeat
+from faircrowd.runs.how_to_repeat import COMMAND, how_to_repeat
 from faircrowd.runs.progress import QUIET, Progress
+from faircrowd.runs.wording import spoken
 
 if TYPE_CHECKING:
     from faircrowd.runs.run import Run
@@ -27,13 +31,17 @@ if TYPE_CHECKING:
 __all__ = [
     "AUDIT_FILES",
     "CHECKPOINT",
+    "DOSSIER_INDEX",
     "FAIR_FILES",
+    "IMPACT_FILE",
     "RUN_FILES",
     "SPARK_LABELS",
     "Written",
     "check_out",
     "earlier_files",
+    "evidence_of",
     "fill",
+    "more_columns",
     "prepare",
     "write_evidence",
     "write_page",
@@ -44,10 +52,14 @@ PAGE = "report.html"
 FAIR_FILES = ("rule.json", "certificate.json")
 RUN_FILES = ("labels.csv", "workers.csv", "summary.json", *MODEL_FILES, *FAIR_FILES, PAGE, EVIDENCE)
 """What a run may write."""
-AUDIT_FILES = ("workers.csv", "groups.csv", "impact_ratios.csv", "audit.json", PAGE, EVIDENCE)
+AGREEMENT_FILES = ("agreement.csv", "pairs.csv", "task_agreement.csv")
+IMPACT_FILE = "impact_ratios.csv"
+AUDIT_FILES = ("workers.csv", "groups.csv", *AGREEMENT_FILES, IMPACT_FILE, "audit.json", PAGE, EVIDENCE)
 """What an audit may write."""
 SPARK_LABELS = "labels.parquet"
 """The folder of labels that a run in Spark writes in place of labels.csv."""
+DOSSIER_INDEX = "dossier.json"
+"""The file by which a dossier of a run is known (see ``faircrowd.runs.dossiers``)."""
 CHECKPOINT = "checkpoint.npz"
 """Where a run keeps its rounds until its files are written."""
 
@@ -96,7 +108,9 @@ def earlier_files(folder: OutputFolder) -> tuple[str, ...]:
     removed = [name for name in folder.removed if name != CHECKPOINT]
     replaced = f"the files of an earlier run in {folder.path} were replaced: {', '.join(folder.replaced)}"
     gone = f"files of an earlier run that this one does not write were removed from {folder.path}: {', '.join(removed)}"
-    return (*([replaced] if folder.replaced else []), *([gone] if removed else []))
+    dossiers = sorted(path.parent for where in ("", "*/") for path in folder.path.glob(f"{where}{DOSSIER_INDEX}"))
+    stale = [f"{path} is the dossier of an earlier run; write it again with faircrowd dossier" for path in dossiers]
+    return (*([replaced] if folder.replaced else []), *([gone] if removed else []), *stale)
 
 
 def prepare(run: "Run", *, report: bool = True, progress: Progress = QUIET) -> None:
@@ -121,37 +135,30 @@ def fill(
         The evidence of the run that this one repeats: its versions are written instead of today's.
     """
     write = _aggregate_files if run.options.audit is None else _audit_files
-    folder.forget(*(RUN_FILES if run.options.audit is None else AUDIT_FILES))
+    files = RUN_FILES if run.options.audit is None else AUDIT_FILES
+    folder.forget(*files)
     notes = write(run, folder)
+    proof = evidence_of(run, recorded)
     if report:
-        folder.write_text(PAGE, page_of(run, evidence_of(run, recorded)))
-    write_evidence(run, folder, RUN_FILES if run.options.audit is None else AUDIT_FILES, recorded)
+        folder.write_text(PAGE, page_of(run, proof))
+    write_evidence(proof, folder, files)
     return notes
 
 
-def write_evidence(
-    run: "Run", folder: OutputFolder, files: Collection[str], recorded: Mapping[str, Any] | None = None
-) -> None:
+def write_evidence(proof: Mapping[str, Any], folder: OutputFolder, files: Collection[str]) -> None:
     """Write the evidence of a run, with the hashes of those of its files that are in an open folder."""
     hashes = {name: value for name, value in folder.hashes().items() if name in files}
-    folder.write_json(EVIDENCE, {**evidence_of(run, recorded), "outputs": hashes})
+    folder.write_json(EVIDENCE, {**proof, "outputs": hashes})
 
 
 def _aggregate_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
     result = run.result or run.constrained
     folder.forget(SPARK_LABELS)
-    why: Callable[[slice], dict[str, Any]] | None = None
-    if run.constrained is not None:
-        found = run.constrained
-        is_drawn = found.certificate.decision == "randomized"
-        why = constrained_columns(
-            found.rule, found.problem.tasks, found.problem.columns, found.solved.outcomes, is_drawn=is_drawn
-        )
-    elif run.result is not None:
-        why = Reasons.of(run.result).columns
     labels = None if result is None else run.labels
-    folder.write_csv("labels.csv", label_tables(run.votes, run.posterior, labels, why))
+    folder.write_csv("labels.csv", label_tables(run.votes, run.posterior, labels, more_columns(run)))
     people = workers_table(run.votes, run.labels)
+    if isinstance(run.model, JuryVote):
+        people = people.append_column("weight", pa.array(run.model.judge_weights))
     folder.write_csv("workers.csv", people if run.workers is None else _joined(people, audited_workers(run.workers)))
     folder.write_json("summary.json", run.summary.to_dict())
     notes: tuple[str, ...] = ()
@@ -166,14 +173,30 @@ def _aggregate_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
     return notes
 
 
+def more_columns(run: "Run") -> Callable[[slice], dict[str, Any]] | None:
+    """Return what gives the reason for the label of each task; None for labels that were not made fair."""
+    if run.constrained is not None:
+        found = run.constrained
+        is_drawn = found.certificate.decision == "randomized"
+        columns = constrained_columns(
+            found.rule, found.problem.tasks, found.problem.columns, found.solved.outcomes, is_drawn=is_drawn
+        )
+        return with_unvoted_told(columns, run.votes, run.labels, found.reviewed)
+    return None if run.result is None else with_unvoted_told(Reasons.of(run.result).columns, run.votes, run.labels)
+
+
 def _audit_files(run: "Run", folder: OutputFolder) -> tuple[str, ...]:
-    assert run.audit is not None and run.options.audit is not None  # noqa: S101, PT018 - checked by fit
-    confidence = run.options.audit.confidence
-    folder.write_csv("workers.csv", audited_workers(run.audit.workers))
-    folder.write_csv("groups.csv", groups_table(run.votes, run.posterior, run.truth, confidence))
+    assert run.options.audit is not None  # noqa: S101 - checked by write_run
+    agreement, people = run.agreement, run.agreement.workers()
+    if run.audit is not None:
+        people = _joined(audited_workers(run.audit.workers), people)
+        folder.write_csv("groups.csv", groups_table(run.votes, run.posterior, run.truth, run.options.audit.confidence))
+    folder.write_csv("workers.csv", people)
+    for name, table in zip(AGREEMENT_FILES, (agreement.groups(), agreement.pairs(), agreement.tasks()), strict=True):
+        folder.write_csv(name, table)
     if run.impact is not None:
-        folder.write_csv("impact_ratios.csv", run.impact.table())
-    folder.write_json("audit.json", audit_dict(run.audit))
+        folder.write_csv(IMPACT_FILE, run.impact.table())
+    folder.write_json("audit.json", audit_dict(run.audit, agreement))
     return ()
 
 
@@ -198,14 +221,19 @@ def page_of(run: "Run", proof: Mapping[str, Any]) -> str:
         (f"SHA-256 of {Path(given['path']).name if 'path' in given else role}", given["sha256"])
         for role, given in proof["inputs"].items()
     ]
-    facts = {
+    command = how_to_repeat(run.options, in_memory=run.in_memory)
+    # The page spells options as the line does that repeats the run: for the command line, or for Python.
+    told = spoken if command.startswith(COMMAND) else str
+    facts: dict[str, Any] = {
         "method": summary.method,
         "rounds": rounds,
-        "notes": [line[0].upper() + line[1:] for line in (*run.warnings, *run.all_notes())],
-        "command": how_to_repeat(run.options, in_memory=run.in_memory),
+        "notes": [line[0].upper() + line[1:] for line in map(told, (*run.warnings, *run.all_notes()))],
+        "command": command,
         "versions": [*((name, value) for name, value in versions if value), *hashes],
     }
-    return render_page(run.story, facts)
+    names = ["/".join(path.parts[-2:]) for path in run.options.files.values()]  # many files are called votes.csv
+    facts["about"] = about_run(summary, names, run.named_columns, run.options.page.to_dict())
+    return render_page(run.story | {"alarms": [*map(told, run.story.get("alarms", []))]}, facts)
 
 
 def write_page(run: "Run", path: Path) -> None:

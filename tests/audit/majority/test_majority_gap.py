@@ -214,3 +214,10 @@ def test_rates_of_a_majority() -> None:
     assert (two.gap_strict, two.gap_loose) == (0.125, 0.375)
     many = majority_rates(np.random.default_rng(0).uniform(0.9, 1, (40, 50)))  # some sums are rounded above 1
     assert many.strict.max() == many.loose.max() == 1
+
+
+def test_tasks_without_a_rate_are_named_in_every_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faircrowd.engines.local.VOTES_PER_BLOCK", 8)
+    votes = read([(task, worker, task % 2) for task in range(40) for worker in "uv"], "a" * 39 + "b")
+    with pytest.raises(InputError, match=r"lacks the rate of a worker who voted on 39\.$"):
+        crowd_gap(votes, [[0.5, np.nan], [0.5, 0.5]])

@@ -1,5 +1,6 @@
 """The answer of a plan: sentence by sentence, at its borders, and for crowds that never converge."""
 
+import math
 import re
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from audit.planner.plans import ONES, check_answer
-from faircrowd.audit.planner.crowd_plan import CrowdPlan, _obstacle, plan_crowd
+from faircrowd.audit.planner.crowd_plan import CrowdPlan, _obstacle, beyond, plan_crowd
 from faircrowd.audit.planner.plan_curve import PlanCurve
 from faircrowd.audit.planner.worker_pool import Pool
 
@@ -205,3 +206,16 @@ def test_skills_and_priors_of_a_plan() -> None:
     assert blind.skills == pytest.approx([0.75, 0.75])
     assert (blind.priors, blind.truth_gap, blind.method) == (None, None, "bound")
     assert plan_crowd([0.9, 0.8], delta=0.5).workers is None
+
+
+@pytest.mark.parametrize("size", [9, 11, 21])
+def test_a_distance_that_is_nearly_delta_is_shown_on_its_side(size: int) -> None:
+    """In four digits, "off by 0.0442, not within 0.0442" would contradict itself and the table."""
+    crowd: dict[str, Any] = {"skills": {"men": 0.8, "women": 0.7}, "priors": {"men": 0.6, "women": 0.4}}
+    distance = float(plan_crowd(**crowd, delta=0.5).curve.distance[size - 1])
+    delta = math.floor(distance * 1e4) / 1e4  # a delta of four digits, as people give it, just below
+    said = str(plan_crowd(**crowd, delta=delta, most=size))
+    off, within = re.search(r"off by ([\d.]+), not within ([\d.]+) of", said).groups()  # type: ignore[union-attr]
+    assert float(off) > float(within) == delta
+    assert float(off) == pytest.approx(distance, abs=5e-5)
+    assert beyond(delta, delta) == f"{delta:.4f}"

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from faircrowd import make_fair
 from faircrowd.audit.planner.vote_value import value_of_votes
 from faircrowd.constraints import DemographicParity, EqualOpportunity, ReviewBudget
+from faircrowd.fair.rule_forms.price_table import TaskGroups
 
 
 def crowd(seed: int, n: int = 60, n_classes: int = 3) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -54,15 +55,16 @@ def test_rules_of_constraints_and_reviews(seed: int) -> None:
     constraints = [DemographicParity(0.05), EqualOpportunity(0.05, label=1), ReviewBudget(0.1)]
     with pytest.warns(match="as this posterior believes"):
         rule = make_fair(posterior, group, constraints=constraints).rule
-    tables = np.column_stack([group if table.columns else np.zeros_like(group) for table in rule.tables])
+    codes = np.column_stack([group if table.columns else np.zeros_like(group) for table in rule.tables])
+    tables = TaskGroups(codes.astype(np.int32), (None,) * len(rule.tables))
     errors = matrices(seed, group.size)
     value = value_of_votes(posterior, errors, lambda p: rule.scores(p, tables))
     for i in range(group.size):
-        now = rule.scores(posterior[i : i + 1], tables[i : i + 1])[0]
+        now = rule.scores(posterior[i : i + 1], tables.some(slice(i, i + 1)))[0]
         gain, chance = -now.max(), 0.0
         for j in range(3):
             joint = errors[i, j] * posterior[i]
-            then = rule.scores(joint[None] / joint.sum(), tables[i : i + 1])[0]
+            then = rule.scores(joint[None] / joint.sum(), tables.some(slice(i, i + 1)))[0]
             gain += joint.sum() * then.max()
             chance += joint.sum() * (then.argmax() != now.argmax())
         assert value.gain[i] == pytest.approx(max(gain, 0.0), abs=1e-12)

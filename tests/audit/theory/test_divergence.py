@@ -94,3 +94,12 @@ def test_sum_of_squares_bounds_the_bayesian_vote(skills: list[float], ones: floa
 def test_crowds_that_are_refused(call: object, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         call()
+
+
+@pytest.mark.parametrize("margin", ["competent", "adversarial", "floor"])
+def test_margins_are_from_0_to_a_half(margin: str) -> None:
+    for value in (0, 0.5):
+        partition_workers([0.9, 0.2], **{margin: value})
+    for value in (-0.01, 0.51):
+        with pytest.raises(OptionError, match=f"{margin} must be .* from 0 to 0.5"):
+            partition_workers([0.9, 0.2], **{margin: value})

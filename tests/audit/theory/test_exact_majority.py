@@ -73,8 +73,9 @@ def test_what_is_too_large_or_not_a_distribution_is_refused() -> None:
         exact_majority(np.full((100, 2, 6), 1 / 6))
     with pytest.raises(OptionError, match="sum to one"):
         exact_majority(np.full((3, 2, 2), 0.4))
-    with pytest.raises(OptionError, match="voters, groups and classes"):
-        exact_majority(np.full((3, 2), 0.5))
+    for shape in ((3, 2), (3, 2, 1), (0, 2, 2), (3, 0, 2)):
+        with pytest.raises(OptionError, match="voters, groups and classes"):
+            exact_majority(np.full(shape, 1 / shape[-1]))
     with pytest.raises(OptionError, match="voters, groups, labels and true classes"):
         exact_majority_given_truth(np.full((3, 2, 2, 2), 0.5), [[0.5, 0.5]])
     with pytest.raises(OptionError, match="numbers"):

@@ -8,21 +8,21 @@ split evenly, which is at most :math:`\eta` over their standard deviation (Baill
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_choice
+from faircrowd._display import Displayed
 from faircrowd.aggregate.posterior import TIES
 from faircrowd.audit.majority.majority_gap import group_rates
 from faircrowd.audit.majority.poisson_binomial import as_priors, as_rates
 from faircrowd.errors import OptionError
 
 __all__ = [
+    "ETA",
     "MajorityBound",
-    "eta",
     "majority_derivative",
     "majority_gap_bound",
     "majority_gap_bound_as_printed",
@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class MajorityBound:
+@dataclass(frozen=True, repr=False)
+class MajorityBound(Displayed):
     """A bound on the majority's gap.
 
     Attributes
@@ -47,21 +47,8 @@ class MajorityBound:
         return self.value >= 1
 
 
-@cache
-def eta() -> float:
-    r"""Return :math:`\eta = \max_x \sqrt{2x} e^{-2x} I_0(2x)`, about 0.46882.
-
-    Examples
-    --------
-    >>> round(eta(), 8)
-    0.46882236
-    """
-    from scipy.optimize import brentq
-    from scipy.special import i0e, i1e
-
-    # With z = 2x, sqrt(z) i0e(z) is largest where its derivative, a positive multiple of this, is 0.
-    z = brentq(lambda z: i0e(z) / (2 * z) + i1e(z) - i0e(z), 0.5, 1.0, xtol=1e-15)
-    return float(math.sqrt(z) * i0e(z))
+ETA = 0.46882235549942486
+r""":math:`\eta = \max_x \sqrt{2x} e^{-2x} I_0(2x)`; the tests compute it to fifteen digits."""
 
 
 def majority_gap_bound(rates: ArrayLike) -> MajorityBound:
@@ -84,7 +71,7 @@ def majority_gap_bound(rates: ArrayLike) -> MajorityBound:
     values = group_rates(rates)
     own = values * (1 - values)
     with np.errstate(divide="ignore"):
-        slopes = np.minimum(1.0, eta() / np.sqrt(own.sum(axis=0) - own))
+        slopes = np.minimum(1.0, ETA / np.sqrt(own.sum(axis=0) - own))
     pairs = combinations(range(values.shape[1]), 2)
     sums = (np.abs(values[:, a] - values[:, b]) @ np.maximum(slopes[:, a], slopes[:, b]) for a, b in pairs)
     return MajorityBound(float(max(sums, default=0.0)))
@@ -103,7 +90,7 @@ def majority_gap_bound_as_printed(rates: ArrayLike) -> MajorityBound:
     for a, b in combinations(range(values.shape[1]), 2):
         gaps, smallest = float(np.abs(values[:, a] - values[:, b]).sum()), float(min(variance[a], variance[b]))
         if gaps > 0:
-            worst = max(worst, eta() * gaps / math.sqrt(smallest) if smallest > 0 else math.inf)
+            worst = max(worst, ETA * gaps / math.sqrt(smallest) if smallest > 0 else math.inf)
     return MajorityBound(worst)
 
 

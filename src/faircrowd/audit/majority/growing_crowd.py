@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_count
+from faircrowd._display import Displayed
 from faircrowd.audit.majority.majority_gap import group_rates
 from faircrowd.audit.majority.poisson_binomial import majority_tails
 from faircrowd.errors import OptionError
@@ -14,8 +15,8 @@ from faircrowd.errors import OptionError
 __all__ = ["MajorityCurve", "majority_curve"]
 
 
-@dataclass(frozen=True, eq=False)
-class MajorityCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class MajorityCurve(Displayed):
     """The majority's gap as the crowd grows.
 
     Attributes

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import few
+from faircrowd._display import Displayed
 from faircrowd._types import ByTask
 from faircrowd.audit.majority.poisson_binomial import add_up, as_rates, majority_tails, survival
 from faircrowd.audit.workers.worker_counts import check_truth, groups_in, range_over_groups
@@ -22,8 +23,8 @@ __all__ = ["CrowdGap", "MajorityRates", "crowd_gap", "group_rates", "majority_ra
 _NEGLIGIBLE = 1e-25  # tails of a distribution below this are cut off; see add_up
 
 
-@dataclass(frozen=True, eq=False)
-class MajorityRates:
+@dataclass(frozen=True, eq=False, repr=False)
+class MajorityRates(Displayed):
     r"""The probability that the majority says 1, by group.
 
     Attributes
@@ -48,8 +49,8 @@ class MajorityRates:
         return gap_of(self.loose[:, None])
 
 
-@dataclass(frozen=True, eq=False)
-class CrowdGap:
+@dataclass(frozen=True, eq=False, repr=False)
+class CrowdGap(Displayed):
     """The gap that the workers' own rates imply, and the observed gap.
 
     Attributes

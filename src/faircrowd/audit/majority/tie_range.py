@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from faircrowd._display import Displayed
 from faircrowd.aggregate.posterior import choose
 from faircrowd.aggregate.weighted_votes import weigh
 from faircrowd.audit.workers.worker_counts import groups_in
@@ -31,8 +32,8 @@ _MAX_INTEGER_TIES = 20_000  # with more ties, rounding to integers makes no visi
 _MAX_NODES = 1_000  # of the search tree; a time limit would make results depend on the machine
 
 
-@dataclass(frozen=True, eq=False)
-class TieRange:
+@dataclass(frozen=True, eq=False, repr=False)
+class TieRange(Displayed):
     """The gaps that are possible, depending on how ties are broken.
 
     Attributes

@@ -4,6 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from faircrowd._display import Tabular
 from faircrowd._types import ByTask
 from faircrowd.audit.metrics.counted_labels import CountedConstraint, count_labels
 from faircrowd.fair.constraints.constraint_kind import Constraint
@@ -35,9 +39,11 @@ class MeasuredComparison:
     values: dict[str, float]
 
 
-@dataclass(frozen=True)
-class MeasuredConstraint:
+@dataclass(frozen=True, repr=False)
+class MeasuredConstraint(Tabular):
     """A constraint, and how given labels stand to it.
+
+    ``to_frame()`` has one row per comparison and group.
 
     Attributes
     ----------
@@ -59,6 +65,8 @@ class MeasuredConstraint:
     alone : list of str
         Strata that have one group only, where there is nothing to compare.
     """
+
+    _in_short = ("text", "level", "limit", "kept", "tasks")
 
     text: str
     limit: float | None
@@ -89,6 +97,7 @@ def measure_constraints(
     sensitive_features: ByTask | Mapping[str, Facts] | None = None,
     truth: ByTask | Facts | None = None,
     labels_before: ByTask | Facts | None = None,
+    reviewed: Sequence[bool] | NDArray[np.bool_] | None = None,
     min_group: int = 1,
     on_missing_group: str = "error",
 ) -> list[MeasuredConstraint]:
@@ -107,6 +116,9 @@ def measure_constraints(
         True labels, for constraints that speak of the truth. Only tasks whose truth is known count for these.
     labels_before : Series, dict, frame or array-like, optional
         The labels before they were made fair, for a budget of changes.
+    reviewed : array-like of bool, optional
+        Which tasks are sent to a person, in the order of ``labels``. They have no label yet: they count in no rate, and
+        in a budget of changes as not changed.
     min_group : int
         Groups with fewer tasks are not compared.
     on_missing_group : {"error", "drop", "own"}
@@ -128,6 +140,7 @@ def measure_constraints(
         sensitive_features=sensitive_features,
         truth=truth,
         labels_before=labels_before,
+        reviewed=reviewed,
         min_group=min_group,
         on_missing_group=on_missing_group,
     )

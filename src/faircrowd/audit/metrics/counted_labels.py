@@ -6,7 +6,7 @@ tasks divided by the number of those that it is about. Constraints are known her
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,20 @@ from faircrowd.audit.metrics.sample import shared_classes
 from faircrowd.errors import InputError, OptionError
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.grammar import parse_constraint
-from faircrowd.fair.constraints.listed import listed_constraints, needed_columns
+from faircrowd.fair.constraints.listed import is_about_all, listed_constraints, needed_columns
 from faircrowd.fair.constraints.quantities import Comparison, Quantity
-from faircrowd.fair.general.partitions import group_tasks, key_of, partition_by
+from faircrowd.fair.general.partitions import (
+    checked_comparisons,
+    group_tasks,
+    in_several,
+    key_of,
+    partition_by,
+    why_nothing,
+)
 from faircrowd.fair.tasks.group_columns import GroupColumns, read_group_columns
+from faircrowd.fair.tasks.uncertain_groups import UncertainGroups
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.facts import Facts
-from faircrowd.votes.groups import align_groups
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["CountedConstraint", "Rate", "count_labels"]
@@ -150,6 +157,7 @@ def count_labels(
     sensitive_features: ByTask | Mapping[str, Facts] | None = None,
     truth: ByTask | Facts | None = None,
     labels_before: ByTask | Facts | None = None,
+    reviewed: Sequence[bool] | NDArray[np.bool_] | None = None,
     min_group: int = 1,
     on_missing_group: str = "error",
 ) -> list[CountedConstraint]:
@@ -164,7 +172,17 @@ def count_labels(
     if labels_before is not None:
         before, label, known, classes = _with_more(tasks, classes, labels_before, "labels_before", label, known)
     columns = _columns(tasks, listed, sensitive_features, on_missing_group)
-    return [_count(one, label, known, before, classes, columns, min_group) for one in listed]
+    if uncertain := [name for name, column in columns.items() if isinstance(column, UncertainGroups)]:
+        raise InputError(
+            f"Labels are counted in groups that are known; {few(uncertain)} is given as probabilities.",
+            parameter="sensitive_features",
+        )
+    open_ = np.zeros(label.size, dtype=bool) if reviewed is None else np.asarray(reviewed, dtype=bool)
+    if open_.shape != label.shape:
+        raise InputError(f"reviewed has {open_.size:,} values for {label.size:,} tasks; give one per task.")
+    if open_.all():
+        raise InputError("All tasks are sent to a person, and have no label to check.", parameter="reviewed")
+    return [_count(one, label, known, before, open_, classes, columns, min_group) for one in listed]
 
 
 def _with_more(
@@ -193,12 +211,13 @@ def _columns(
         return {}
     if sensitive_features is None:
         raise OptionError(f"{asks[0]} compares groups; give sensitive_features=...", parameter="sensitive_features")
-    if isinstance(sensitive_features, Mapping) and all(isinstance(one, Facts) for one in sensitive_features.values()):
-        return {
-            name: align_groups(tasks, facts.task, [facts.fact], on_missing_group)
-            for name, facts in sensitive_features.items()
-        }
-    return read_group_columns(tasks, sensitive_features, needed_columns(asks), on_missing_group=on_missing_group)
+    return read_group_columns(
+        tasks,
+        sensitive_features,
+        needed_columns(asks),
+        take_all=any(map(is_about_all, asks)),
+        on_missing_group=on_missing_group,
+    )
 
 
 def _count(
@@ -206,6 +225,7 @@ def _count(
     label: Codes,
     truth: Codes,
     before: Codes,
+    reviewed: NDArray[np.bool_],
     classes: Vocabulary,
     columns: GroupColumns,
     min_group: int,
@@ -214,9 +234,11 @@ def _count(
         missing = int((before < 0).sum())
         lacks = "give labels_before=..." if missing == label.size else f"{missing:,} tasks have none"
         raise InputError(f"{constraint} compares labels with those before they were made fair; {lacks}.")
-    counted = np.ones(label.size, dtype=bool)
+    # A reviewed task has no label yet; in a budget of changes it counts as not changed.
+    counted = np.full(label.size, constraint.by_own_label) | ~reviewed
+    label = np.where(reviewed, before, label) if constraint.by_own_label else label
     if constraint.is_about_truth:
-        counted = truth >= 0
+        counted &= truth >= 0
         if not counted.any():
             raise InputError(f"{constraint} is about the truth; give the true labels of some tasks, truth=...")
     partition = partition_by(key_of(constraint, columns), columns, before, classes)
@@ -228,24 +250,12 @@ def _count(
     grouped, left_out = group_tasks(
         partition, classes, size, size / total, counts.sum(axis=2) / total, has_review=False, min_group=min_group
     )
-    alone: tuple[str, ...] = ()
-    if constraint.compares_groups:
-        alone = tuple(name for name, members in grouped.strata if members.size < 2)
-        grouped = replace(grouped, strata=tuple(part for part in grouped.strata if part[1].size > 1))
+    grouped, alone = in_several(constraint, grouped)
     sizes = dict(zip(grouped.groups, size.tolist(), strict=True))
     try:
-        comparisons = tuple(one for one in constraint.comparisons(grouped) if len(one.quantities))
+        comparisons = checked_comparisons(constraint, grouped)
     except OptionError as error:  # a label that there is not
         raise OptionError(f"{constraint}: {error}", parameter=error.parameters) from None
     if not comparisons:
-        raise InputError(f"{constraint} has no two groups to compare: {_why(sizes, left_out, alone)}.")
-    return CountedConstraint(constraint, counts, comparisons, sizes, left_out, alone, int(label.size - counted.sum()))
-
-
-def _why(sizes: dict[str, int], left_out: dict[str, str], alone: tuple[str, ...]) -> str:
-    if any(alone):
-        return f"each of {len(alone):,} strata has one group only, {few([name for name in alone if name])}"
-    if left_out:
-        why = next(iter(left_out.values()))
-        return f"{len(left_out):,} of {len(sizes):,} groups are left out, {few(left_out)} ({why})"
-    return f"the tasks that count are of group {few(sizes)}, or no true class is in two groups"
+        raise InputError(f"{constraint} has no two groups to compare: {why_nothing(sizes, left_out, alone)}.")
+    return CountedConstraint(constraint, counts, comparisons, sizes, left_out, alone, int((~counted & ~reviewed).sum()))

@@ -9,21 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from faircrowd._checks import check_choice, check_count, check_number
+from faircrowd._display import Tabular
 from faircrowd.aggregate.base import Aggregator
 from faircrowd.aggregate.posterior import TIES
 from faircrowd.audit.planner.plan_curve import PlanCurve, plan_curve
 from faircrowd.audit.planner.worker_pool import Pool, read_pool
 from faircrowd.audit.theory.crowds import VOTES
 
-__all__ = ["CrowdPlan", "plan_crowd"]
+__all__ = ["CrowdPlan", "beyond", "plan_crowd"]
 
 _ROUNDING = 1e-12  # what rounding may add to a distance or a mean
 _NAMES = {"majority": "majority", "bayes": "Bayesian vote"}
 
 
-@dataclass(frozen=True, eq=False)
-class CrowdPlan:
+@dataclass(frozen=True, eq=False, repr=False)
+class CrowdPlan(Tabular):
     """How many votes per task are enough; ``str()`` gives it as a sentence.
+
+    ``to_frame()`` has one row per number of votes: the gap of the consensus, its distance from the truth's, and a
+    bound.
 
     Attributes
     ----------
@@ -54,6 +58,8 @@ class CrowdPlan:
         Why labels never converge to the truth.
     """
 
+    _in_short = ("status", "votes", "method", "delta", "vote")
+
     votes: int | None
     fewest: int | None
     status: str
@@ -73,7 +79,7 @@ class CrowdPlan:
         exact, last = self.method == "exact", int(self.curve.votes[-1])
         gap, near = f"the {_NAMES[self.vote]}'s gap", f"within {self.delta:g} of the truth's"
         if self.status == "never":
-            close = exact and self.curve.distance[-1] <= self.delta
+            close = exact and self.curve.distance[-1] <= self.delta + _ROUNDING
             return f"Never, with this crowd: {self.obstacle}{'; the gaps come close all the same' if close else ''}."
         fewer = "" if self.fewest == self.votes else f" {_count(self.fewest)} would do, but not every larger number."
         if self.votes is not None:
@@ -83,7 +89,8 @@ class CrowdPlan:
                 return f"{sentence}: off by at most {bound:.4f} (a bound; fewer may be enough)."
             reached = f"{self.curve.gap[self.votes - 1]:.4f} against {self.truth_gap:.4f}"
             return f"{sentence}: {reached}, and more keep it there (exact, up to {last:,}).{fewer}"
-        off = f"{self.curve.distance[-1]:.4f}" if exact else f"up to {self.curve.bound[-1]:.4f}"
+        off = beyond(float(self.curve.distance[-1] if exact else self.curve.bound[-1]), self.delta)
+        off = off if exact else f"up to {off}"
         crowd = f"these {last:,} workers on every task" if last == self.workers else f"{_count(last)} per task"
         return f"Not with {crowd}: {gap} is then off by {off}, not {near}.{fewer}"
 
@@ -187,6 +194,21 @@ def _obstacle(pool: Pool, vote: str) -> str | None:
             "not above 1/2, so the majority does not come close to the truth, however many vote"
         )
     return None
+
+
+def beyond(value: float, delta: float) -> str:
+    """Return a distance in four digits after the point, or as many more as tell on which side of delta it is.
+
+    Examples
+    --------
+    >>> beyond(0.0237, 0.02), beyond(0.020004, 0.02)
+    ('0.0237', '0.020004')
+    """
+    for digits in range(4, 10):
+        text = f"{value:.{digits}f}"
+        if (float(text) <= delta) == (value <= delta + _ROUNDING):
+            break
+    return text
 
 
 def _count(votes: int | None) -> str:

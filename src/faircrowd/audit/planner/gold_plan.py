@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from faircrowd._checks import check_confidence, check_count, check_number, few
+from faircrowd._display import Tabular
 from faircrowd.audit.intervals import wilson
 from faircrowd.errors import OptionError
 from faircrowd.votes.vocabulary import value_name
@@ -45,9 +46,11 @@ class PlannedInterval:
         return self.high - self.low
 
 
-@dataclass(frozen=True)
-class GoldPlan:
+@dataclass(frozen=True, repr=False)
+class GoldPlan(Tabular):
     """How wide intervals for the accuracy would be; ``str()`` gives it as a sentence.
+
+    ``to_frame()`` has one row for all tasks and one per group.
 
     Attributes
     ----------
@@ -61,6 +64,8 @@ class GoldPlan:
     overall : PlannedInterval
     groups : tuple of PlannedInterval
     """
+
+    _in_short = ("gold", "accuracy", "confidence", "overall")
 
     gold: int
     accuracy: float

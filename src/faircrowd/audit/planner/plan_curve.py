@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._display import Displayed
 from faircrowd.audit.majority.growing_crowd import majority_curve
 from faircrowd.audit.planner.worker_pool import Pool
 from faircrowd.audit.theory.convergence import two_largest
@@ -20,8 +21,8 @@ __all__ = ["PlanCurve", "plan_curve"]
 _TIED = 1e-10  # log-odds closer to 0 than this are a tie, except for rounding
 
 
-@dataclass(frozen=True, eq=False)
-class PlanCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class PlanCurve(Displayed):
     """The gap as the number of votes per task grows. Arrays of shape (n_sizes,).
 
     Attributes

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice
+from faircrowd._display import Displayed
 from faircrowd.audit.workers.worker_counts import groups_in, range_over_groups
 from faircrowd.engines import Block, LocalEngine
 from faircrowd.votes import VoteTable
@@ -17,8 +18,8 @@ _TIE_RULES = ("split", "first", "last")
 _TASK_MASS = 2520 << 20  # the mass of a task, an integer that divides evenly among up to ten classes
 
 
-@dataclass(frozen=True, eq=False)
-class Influence:
+@dataclass(frozen=True, eq=False, repr=False)
+class Influence(Displayed):
     """The majority's gap, and how it changes without each worker.
 
     Attributes

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._display import Displayed
 from faircrowd._steps import count_steps
 from faircrowd.audit.intervals import in_front, newcombe, wilson
 from faircrowd.audit.workers.shrinkage import shrunken_gaps
@@ -22,8 +23,8 @@ _MAX_CELLS = 1 << 20
 """As many rates are compared at a time."""
 
 
-@dataclass(frozen=True, eq=False)
-class Leaning:
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaning(Displayed):
     """How differently each worker votes by group. Arrays with one entry per worker.
 
     Attributes

@@ -1,6 +1,6 @@
 """The audit of workers: who leans, who does not, who has too few votes to say, and the influence of each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_number
+from faircrowd._display import Drawn, Tabular
 from faircrowd._types import ByTask, FrameLike, TableLike
 from faircrowd.audit.workers.influence import Influence, worker_influence
 from faircrowd.audit.workers.leaning import Leaning, compare, judge
@@ -22,6 +23,7 @@ from faircrowd.audit.workers.worker_counts import (
 from faircrowd.errors import OptionError
 from faircrowd.fair.tasks.read_posterior import check_groups
 from faircrowd.votes import Vocabulary, VoteTable, as_votes
+from faircrowd.votes.style import Style
 
 __all__ = ["LEANS", "NO_SIGN", "TOO_FEW", "WorkerAudit", "audit_workers"]
 
@@ -30,9 +32,12 @@ Counts: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 LEANS, NO_SIGN, TOO_FEW = "leans", "no sign of leaning", "too few votes to say"
 
 
-@dataclass(frozen=True, eq=False)
-class WorkerAudit:
+@dataclass(frozen=True, eq=False, repr=False)
+class WorkerAudit(Drawn, Tabular):
     """What the votes show about each worker. Arrays have one row per worker, in the order of ``workers``.
+
+    ``to_frame()`` has one row per worker: votes by group, own gap with interval, q-value, influence and verdict;
+    ``plot()`` shows each worker's own gap, with its interval, against the number of votes.
 
     Attributes
     ----------
@@ -55,7 +60,11 @@ class WorkerAudit:
     basis : {"truth", "rates"}
         What the verdict is based on: ``given_truth`` with gold labels, ``leaning`` otherwise.
     confidence, tolerance : float
+    style : Style
+        The kind of frame that the votes came in, for ``to_frame``.
     """
+
+    _in_short = ("leaning_workers", "unsettled_workers", "n_workers", "basis", "confidence")
 
     workers: Vocabulary
     groups: Vocabulary
@@ -70,6 +79,22 @@ class WorkerAudit:
     basis: str
     confidence: float
     tolerance: float
+    style: Style = field(default_factory=Style, repr=False)
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers."""
+        return len(self.workers)
+
+    @property
+    def leaning_workers(self) -> int:
+        """How many workers lean."""
+        return int((self.verdict == LEANS).sum())
+
+    @property
+    def unsettled_workers(self) -> int:
+        """How many workers have too few votes to say."""
+        return int((self.verdict == TOO_FEW).sum())
 
     @cached_property
     def votes(self) -> NDArray[np.int64]:
@@ -185,6 +210,7 @@ def audit_workers(
         basis="rates" if judged is leaning else "truth",
         confidence=confidence,
         tolerance=tolerance,
+        style=votes.style,
     )
 
 

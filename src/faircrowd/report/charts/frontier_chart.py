@@ -6,7 +6,7 @@ from typing import Any
 from faircrowd.fair.frontier import Frontier
 from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves
 from faircrowd.report.charts.page_chart import ChartFacts, PageChart, Specification
-from faircrowd.report.charts.vega_lite import COLOURS, layered_chart, quantity, thinned
+from faircrowd.report.charts.vega_lite import COLOURS, accuracy_ends, cut_axis_words, layered_chart, quantity, thinned
 
 __all__ = ["FRONTIER", "frontier_chart"]
 
@@ -39,7 +39,7 @@ def frontier_chart(
         for row in zip(*(column[at] for column in columns), strict=True)
     ]
     several = len(curves) > 1
-    names = [curve.name for curve in curves]
+    names = sorted((curve.name for curve in curves), key=lambda name: name == "believed")  # what is real comes first
     colour = {
         "field": "kind",
         "type": "nominal",
@@ -49,7 +49,10 @@ def frontier_chart(
     }
     encoding: dict[str, Any] = {
         "x": quantity("gap", "largest gap allowed (epsilon)", ".2~f"),
-        "y": quantity("accuracy", "accuracy" if several else f"{names[0]} accuracy", ".1%", zero=False),
+        "y": {
+            **quantity("accuracy", "accuracy" if several else f"{names[0]} accuracy", ".0%"),
+            "scale": {"domain": _ends(curves, chosen)},
+        },
         "color": colour,
         "tooltip": [
             *([{"field": "kind", "type": "nominal", "title": "accuracy is"}] if several else []),
@@ -80,6 +83,13 @@ def frontier_chart(
     return layered_chart("What a smaller gap costs", {"values": rows}, layers, height=280)
 
 
+def _ends(curves: Sequence[AccuracyCurve], chosen: Sequence[Mapping[str, float]]) -> list[float] | None:
+    """Return the ends of the axis of accuracy."""
+    parts = [part for curve in curves for part in (curve.accuracy, curve.low, curve.high) if part is not None]
+    ends = [float(end) for part in parts for end in (part.min(), part.max())]
+    return accuracy_ends([*ends, *(point["accuracy"] for point in chosen)])
+
+
 def _columns(curve: AccuracyCurve, frontier: Frontier) -> tuple[list[Any], tuple[str, ...]]:
     columns = [frontier.gap, curve.accuracy, frontier.changed]
     if curve.low is None or curve.high is None:
@@ -97,6 +107,7 @@ def _caption(facts: ChartFacts) -> str:
     return (
         f"The best believed accuracy that labels drawn at random reach on average, for every gap allowed{real}; "
         f"{dots} the labels of the slider's epsilon."
+        f"{cut_axis_words(_ends(accuracy_curves(facts.frontier), facts.chosen))}"
     )
 
 

@@ -11,7 +11,7 @@ from faircrowd.report.charts.page_chart import ChartFacts, PageChart, Specificat
 from faircrowd.report.charts.vega_lite import COLOURS, layered_chart, quantity
 from faircrowd.report.safe_names import short
 
-__all__ = ["FUNNEL", "funnel_chart"]
+__all__ = ["FUNNEL", "funnel_chart", "workers_chart"]
 
 _MAX_DOTS = 1500
 
@@ -64,9 +64,14 @@ def funnel_chart(rows: Sequence[dict[str, Any]], verdicts: Sequence[str]) -> dic
     return layered_chart("Workers: own gap against number of votes", {"values": list(rows)}, layers, height=280)
 
 
-def _make(facts: ChartFacts) -> Specification | None:
-    dots = _dots(facts.audit.workers)
+def workers_chart(audit: WorkerAudit) -> Specification | None:
+    """Return the same of audited workers; None if no worker has votes in two groups."""
+    dots = _dots(audit)
     return funnel_chart(dots, (LEANS, NO_SIGN, TOO_FEW)) if dots else None
+
+
+def _make(facts: ChartFacts) -> Specification | None:
+    return workers_chart(facts.audit.workers)
 
 
 def _dots(audit: WorkerAudit) -> list[dict[str, Any]]:

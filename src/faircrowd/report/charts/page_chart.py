@@ -48,6 +48,8 @@ class ChartFacts:
         before and one after calibration. Empty if neither is known.
     chosen : sequence of mapping
         The labels that the slider starts at: the gap allowed, and the accuracy, believed and where it is known real.
+    columns : sequence of str
+        Those of the groups, if they are known.
     """
 
     votes: VoteTable
@@ -61,6 +63,7 @@ class ChartFacts:
     asked: bool
     reliability: Mapping[str, Reliability] = field(default_factory=dict)
     chosen: Sequence[Mapping[str, float]] = ()
+    columns: Sequence[str] = ()
 
     @cached_property
     def members(self) -> NDArray[np.int64]:

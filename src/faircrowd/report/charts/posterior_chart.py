@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faircrowd.report.charts.page_chart import ChartFacts, PageChart, Specification
 from faircrowd.report.charts.vega_lite import COLOURS, ROW_HEIGHT, layered_chart
-from faircrowd.report.safe_names import short, shorts
+from faircrowd.report.safe_names import groups_in_charts, short
 from faircrowd.report.shown_groups import not_shown
 from faircrowd.report.slider import threshold_lines
+from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["POSTERIOR", "posterior_chart"]
+__all__ = ["POSTERIOR", "posterior_by_group", "posterior_chart"]
 
 _BINS = 40
 
@@ -69,22 +71,49 @@ def posterior_chart(
     )
 
 
-def _make(facts: ChartFacts) -> Specification:
-    group = facts.votes.group
-    assert group is not None  # noqa: S101 - charts are for runs with groups
-    binary = len(facts.classes) == 2
-    values = facts.posterior.values[:, 1] if binary else facts.posterior.values.max(axis=1)
-    what = f"posterior of label {short(facts.classes[1])}" if binary else "posterior of the likeliest label"
+def posterior_by_group(
+    posterior: NDArray[np.float64],
+    group: Codes,
+    groups: Sequence[str],
+    classes: Sequence[str],
+    members: NDArray[np.int64],
+    thresholds: NDArray[np.float64] | None,
+    columns: Sequence[str] = (),
+) -> Specification:
+    """Return the same from the posterior of each task.
+
+    Parameters
+    ----------
+    posterior : ndarray, shape (n_tasks, n_classes)
+    group : ndarray of int32, shape (n_tasks,)
+    groups, classes : sequence of str
+        Their names.
+    members : ndarray of int
+        The groups to show.
+    thresholds : ndarray, shape (n_groups,), or None
+    columns : sequence of str
+        Those of the groups, if they are known.
+    """
+    binary = len(classes) == 2
+    values = posterior[:, 1] if binary else posterior.max(axis=1)
+    what = f"posterior of label {short(classes[1])}" if binary else "posterior of the likeliest label"
     place = np.minimum((values * _BINS).astype(np.int64), _BINS - 1)
-    first = 0 if binary else _BINS // len(facts.classes)  # the likeliest of K has at least 1 / K
-    names, rows = shorts([facts.groups[a] for a in facts.members]), []
-    for a, name in zip(facts.members, names, strict=True):
+    first = 0 if binary else _BINS // len(classes)  # the likeliest of K has at least 1 / K
+    names, rows = groups_in_charts([groups[a] for a in members], columns), []
+    for a, name in zip(members, names, strict=True):
         counts = np.bincount(place[group == a], minlength=_BINS)
         for b in range(first, _BINS):
             bounds = {"low": b / _BINS, "high": (b + 1) / _BINS}
             rows.append({"group": name, **bounds, "share": float(counts[b] / max(counts.sum(), 1))})
-    return posterior_chart(
-        rows, threshold_lines(facts.result.rule_of_labels.thresholds, facts.members, names), what=what
+    return posterior_chart(rows, threshold_lines(thresholds, members, names), what=what)
+
+
+def _make(facts: ChartFacts) -> Specification:
+    group = facts.votes.group
+    assert group is not None  # noqa: S101 - charts are for runs with groups
+    thresholds = facts.result.rule_of_labels.thresholds
+    return posterior_by_group(
+        facts.posterior.values, group, facts.groups, facts.classes, facts.members, thresholds, facts.columns
     )
 
 
@@ -92,7 +121,8 @@ def _caption(facts: ChartFacts) -> str:
     has_lines = facts.result.rule_of_labels.thresholds is not None
     lines = "; the vertical lines are the thresholds of the groups" if has_lines else ""
     rest = not_shown(len(facts.groups))
-    return f"Distribution of the posterior by group: bars are thicker where more tasks are{lines}.{rest}"
+    what = "Distribution of the probabilities (the posterior) by group"
+    return f"{what}: bars are thicker where more tasks are{lines}.{rest}"
 
 
 POSTERIOR = PageChart("posterior", "posterior", _make, _caption)

@@ -91,7 +91,7 @@ def _make(facts: ChartFacts) -> Specification | None:
 
 def _caption(facts: ChartFacts) -> str:
     errors = ", ".join(
-        f"{found.error:.1%}" + (f" {name}" if len(facts.reliability) > 1 else "")
+        f"{100 * found.error:.1f} points" + (f" {name}" if len(facts.reliability) > 1 else "")
         for name, found in facts.reliability.items()
     )
     return (

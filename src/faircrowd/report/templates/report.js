@@ -1,29 +1,30 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const views = {};
 
-  // Colours come from the style sheet, so that charts also change with dark mode and print.
-  const text = { labelColor: "var(--soft)", titleColor: "var(--ink)" };
-  const axis = { labelFontSize: 12, titleFontSize: 13, titleFontWeight: 500,
-    gridColor: "var(--line)", domainColor: "var(--soft)", tickColor: "var(--soft)" };
-  const config = {
-    background: null, font: "system-ui, sans-serif", view: { stroke: null }, text: { color: "var(--soft)" },
-    axis: { ...text, ...axis }, axisQuantitative: { labelOverlap: "greedy", labelSeparation: 8 },
-    legend: { ...text, symbolOpacity: 1, labelFontSize: 12, titleFontSize: 12 },
+  // Where a value is on an axis, from 0 to 1; the axis is written beside the marks that move.
+  const place = (axis, value) => {
+    const [low, high, inset] = axis.split(",").map(Number);
+    return inset + (1 - 2 * inset) * (value - low) / (high - low);
   };
-
-  // Vega interprets its expressions instead of compiling them, so that the page needs no permission to create code.
-  const draw = async () => {
-    for (const [name, spec] of Object.entries(data.charts)) {
-      delete spec.title;  // it repeats the heading above
-      const made = await vegaEmbed(`#chart-${name}`, spec, { actions: false, renderer: "svg", ast: true, config });
-      views[name] = made.view;
+  const move = (chart, name, values, set) => {
+    for (const marks of document.querySelectorAll(`#chart-${chart} [data-marks=${name}]`)) {
+      [...marks.children].forEach((mark, i) => {
+        mark.style.display = i < values.length ? "" : "none";
+        if (i < values.length) set(mark, values[i], marks);
+      });
     }
-    if (slider) await show(Number(slider.value));
+  };
+  const dot = (mark, value, marks) => {
+    const [x, y] = Object.values(value);
+    mark.setAttribute("cx", `${100 * place(marks.dataset.x, x)}%`);
+    mark.setAttribute("cy", marks.ownerSVGElement.height.baseVal.value * (1 - place(marks.dataset.y, y)));
+  };
+  const line = (mark, value, marks) => {
+    for (const end of ["x1", "x2"]) mark.setAttribute(end, `${100 * place(marks.dataset.x, value.threshold)}%`);
   };
 
-  const show = async (index) => {
+  const show = (index) => {
     const stop = data.stops[index];
     for (const place of document.querySelectorAll("[data-live]")) place.textContent = stop[place.dataset.live];
     for (const cell of document.querySelectorAll("[data-cell]")) {
@@ -31,8 +32,8 @@
       cell.textContent = stop.rows[row][column];
     }
     slider.setAttribute("aria-valuetext", stop.epsilon);
-    if (views.frontier) await views.frontier.data("chosen", stop.point).runAsync();
-    if (views.posterior && stop.thresholds.length) await views.posterior.data("thresholds", stop.thresholds).runAsync();
+    move("frontier", "chosen", stop.point, dot);
+    if (stop.thresholds.length) move("posterior", "thresholds", stop.thresholds, line);
     document.documentElement.dataset.stop = index;
   };
 
@@ -60,7 +61,12 @@
   };
 
   const slider = document.getElementById("epsilon");
-  if (slider) slider.addEventListener("input", () => show(Number(slider.value)));
+  if (slider) {
+    slider.addEventListener("input", () => show(Number(slider.value)));
+    show(Number(slider.value));  // a browser that goes back keeps where the slider was
+  }
   for (const table of document.querySelectorAll("table.sortable")) sortable(table);
-  draw().then(() => { document.documentElement.dataset.ready = "yes"; });
+  addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("details")) part.open = true; });
+  addEventListener("keydown", (event) => { if (event.key === "Escape") document.activeElement.blur(); });
+  document.documentElement.dataset.ready = "yes";
 })();

@@ -14,18 +14,23 @@ from faircrowd.errors import InputError, MissingColumnError, OptionError
 from faircrowd.fair.constraints.budgets import ReviewBudget
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.grammar import parse_constraint
+from faircrowd.fair.constraints.listed import main_columns
 from faircrowd.fair.general.beyond_chance import LevelOnTasks, level_on_tasks
 from faircrowd.fair.general.constrained_rule import ConstrainedRule
 from faircrowd.fair.general.constrained_solve import pose
 from faircrowd.fair.objective import Gain
-from faircrowd.fair.tasks.from_votes import from_posterior
-from faircrowd.fair.tasks.group_columns import GroupColumns, read_group_columns
+from faircrowd.fair.tasks.from_votes import from_posterior, with_main_groups
+from faircrowd.fair.tasks.group_columns import GroupColumns
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.report import label_tables
 from faircrowd.report.constrained.constrained_reasons import constrained_columns
+from faircrowd.report.summary import rule_lines
+from faircrowd.report.unvoted_labels import with_unvoted_told
 from faircrowd.runs.options import ReadOptions
-from faircrowd.votes import Vocabulary, VoteTable, read_votes
+from faircrowd.runs.read_inputs import read_named_columns
+from faircrowd.votes import VoteTable, read_votes
 from faircrowd.votes.facts import table_columns
+from faircrowd.votes.frames import has_column, probability_columns
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["AppliedConstraints", "apply_constraints", "read_new_votes"]
@@ -82,7 +87,8 @@ class AppliedConstraints:
         return label_tables(self.votes, self.posterior, self.labels, self._columns())
 
     def _columns(self) -> Callable[[slice], dict[str, Any]]:
-        return constrained_columns(self.rule, self.problem, self.columns, self.outcomes, is_drawn=True)
+        columns = constrained_columns(self.rule, self.problem, self.columns, self.outcomes, is_drawn=True)
+        return with_unvoted_told(columns, self.votes, self.labels, self.reviewed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values, ready for JSON."""
@@ -118,7 +124,7 @@ class AppliedConstraints:
         said = f"{self.votes.n_tasks:,} tasks, {self.changed:,} differ from the aggregator's own label"
         if self.rule.has_review:
             said += f", {reviewed:,} are sent to a person"
-        lines = [("rule", " | ".join(map(str.strip, str(self.rule).splitlines()))), ("labels", said)]
+        lines = [*rule_lines(str(self.rule)), ("labels", said)]
         found = [(f"{level.text}: {level.level:.3f} on these tasks", level.level_before) for level in self.levels]
         return [*lines, *(("level", f"{now} ({before:.3f} before)") for now, before in found)]
 
@@ -135,11 +141,13 @@ def apply_constraints(
 ) -> AppliedConstraints:
     """Label new tasks by a rule and a fitted model."""
     _check_columns(rule, read)
-    names = list(read.group) or next((list(table.columns) for table in rule.tables if table.columns), [])
+    main = _main_columns(rule)
+    is_uncertain = any(of.uncertain in main for of in rule.tables if of.uncertain)
+    names = list(read.group) or ([] if is_uncertain else list(main))
     table = read_new_votes(read, names)
+    columns = read_named_columns(rule.columns, table, read)
     if not names:
-        table = table.with_groups(Vocabulary.of(["all tasks"]), np.zeros(table.n_tasks, dtype=np.int32))
-    columns = _read_columns(rule, table, read)
+        table = with_main_groups(table, columns, main)
     posterior = model.posterior_of(table).in_memory()
     problem: Problem = from_posterior(posterior, table)
     coded = rule.outcome_codes(problem, columns, unknown)
@@ -152,15 +160,27 @@ def apply_constraints(
         problem,
         columns,
         _levels(rule, problem, columns, outcomes, read.min_group, confidence),
-        int(np.count_nonzero((rule.coded(problem, columns)[2] < 0).any(axis=1))),
+        int(np.count_nonzero(rule.coded(problem, columns)[2].is_unknown)),
         int(np.count_nonzero(model.votes_.workers.code_of(table.workers.values) < 0)),
     )
+
+
+def _main_columns(rule: ConstrainedRule) -> tuple[str, ...]:
+    """Return the columns by which the model learned, if it did by group: those that ``fit`` took, told by the rule."""
+    for table in rule.tables:
+        try:
+            found = main_columns([parse_constraint(table.constraint)], ())
+        except OptionError:  # a constraint of the user's own
+            found = table.columns
+        if found:
+            return found
+    return rule.columns
 
 
 def read_new_votes(read: ReadOptions, group: Sequence[str]) -> VoteTable:
     """Read the votes on new tasks, with their groups if there are columns of them; raise if there are no votes."""
     assert read.votes is not None  # noqa: S101 - checked where options are
-    table = read_votes(read.votes, sensitive_features=list(group) or None, tasks=read.tasks, **read.columns)
+    table = read_votes(read.votes, sensitive_features=list(group) or None, tasks=read.tasks, **read.arguments)
     if table.n_votes == 0:
         raise InputError(f"{read.votes} has no vote to use. Is it the right file?")
     return table
@@ -169,27 +189,15 @@ def read_new_votes(read: ReadOptions, group: Sequence[str]) -> VoteTable:
 def _check_columns(rule: ConstrainedRule, read: ReadOptions) -> None:
     """Raise unless the tasks or the votes have the columns that a rule goes by."""
     places = [place for place in (read.tasks, read.votes) if place is not None]
-    known = {name for place in places for name in table_columns(place, read.delimiter)} if rule.columns else set()
-    if lacking := [name for name in rule.columns if name not in known]:
+    tables = [place for place in (read.tasks, read.votes_table) if place is not None] if rule.columns else []
+    known = [name for table in tables for name in table_columns(table, read.delimiter)]
+    known += probability_columns(known)
+    if lacking := [name for name in rule.columns if not has_column(known, name)]:
         raise MissingColumnError(
             f"The rule goes by the columns {few(rule.columns)}; {few(lacking)} is not in "
             f"{' or '.join(map(str, places))}.{suggestion(lacking[0], known)}",
             parameter="tasks",
         )
-
-
-def _read_columns(rule: ConstrainedRule, votes: VoteTable, read: ReadOptions) -> GroupColumns:
-    """Read the columns that a rule goes by, from the tasks or the votes."""
-    if not rule.columns:
-        return {}
-    return read_group_columns(
-        votes.tasks,
-        list(rule.columns),
-        votes=None if read.votes is None else (read.votes, read.task),
-        table=read.tasks,
-        delimiter=read.delimiter,
-        on_missing_group=read.on_missing_group,
-    )
 
 
 def _levels(

@@ -20,6 +20,8 @@ from faircrowd.fair.tasks.from_votes import from_posterior
 from faircrowd.report import OutputFolder, label_tables
 from faircrowd.report.evidence import VERSIONS, evidence, evidence_name
 from faircrowd.report.reasons import Reasons
+from faircrowd.report.summary import rule_lines
+from faircrowd.report.unvoted_labels import unvoted_changes, unvoted_changes_in_words, with_unvoted_told
 from faircrowd.runs.new_tasks.apply_constraints import AppliedConstraints, apply_constraints, read_new_votes
 from faircrowd.runs.options import ReadOptions
 from faircrowd.runs.progress import QUIET, Progress
@@ -81,7 +83,7 @@ class Applied:
         """Return the table of labels in pieces."""
         problem = from_posterior(self.posterior, self.votes)
         why = Reasons.of_rule(self.rule, problem, self.labels).columns
-        return label_tables(self.votes, self.posterior, self.labels, why)
+        return label_tables(self.votes, self.posterior, self.labels, with_unvoted_told(why, self.votes, self.labels))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values, ready for JSON."""
@@ -114,7 +116,7 @@ class Applied:
     def lines(self) -> list[tuple[str, str]]:
         """Return the numbers as pairs of a heading and a text."""
         lines = [
-            ("rule", " | ".join(map(str.strip, str(self.rule).splitlines()))),
+            *rule_lines(str(self.rule)),
             ("labels", f"{self.votes.n_tasks:,} tasks, {self.changed:,} differ from the aggregator's own label"),
         ]
         if self.gap is not None:
@@ -140,6 +142,9 @@ def notes_of(applied: Applied | AppliedConstraints) -> list[str]:
         )
     if strange:
         notes.append(f"{strange:,} tasks of unknown groups got the aggregator's own label (unknown='own')")
+    unvoted = unvoted_changes(applied.votes, applied.posterior.label_codes, applied.labels)
+    if unvoted:
+        notes.append(unvoted_changes_in_words(unvoted, applied.changed))
     return [*notes, *applied.notes()]
 
 

@@ -1,51 +1,39 @@
 """What every epsilon costs: the labels of some epsilons, the bound for all of them, and the files of both."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
-from faircrowd.errors import OptionError
 from faircrowd.fair import FairResult, Frontier
 from faircrowd.fair.gap import within
 from faircrowd.fair.what_if import Choice, choices
-from faircrowd.report import OutputFolder
 from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves, estimated_curve
-from faircrowd.report.charts import frontier_chart, images
-from faircrowd.report.evidence import EVIDENCE
-from faircrowd.report.fair_words import percent
-from faircrowd.runs.options import FrontierOptions
-from faircrowd.runs.run import Run
-from faircrowd.runs.write import write_evidence
+from faircrowd.report.charts import frontier_chart
+from faircrowd.report.fair_words import in_points
+from faircrowd.runs.frontiers.traced_frontier import TracedFrontier
 
-__all__ = ["FRONTIER_FILES", "FrontierRun"]
+__all__ = ["FrontierRun"]
 
-FRONTIER_FILES = ("frontier.csv", "bound.csv", "frontier.png", "frontier.svg", EVIDENCE)
-"""What a frontier writes."""
 _SHOWN = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
-class FrontierRun:
-    """The frontier of a run.
+class FrontierRun(TracedFrontier):
+    """The frontier of a run over epsilon.
 
     Attributes
     ----------
-    run : Run
-        With options for a frontier; its labels are not made fair.
+    shown : tuple of float
+        The epsilons that are shown, of those below the gap of labels without a limit.
+    also : tuple of float
+        More epsilons, which are shown wherever they are.
     """
 
-    run: Run
-
-    @property
-    def asked(self) -> FrontierOptions:
-        """The objective and the seed."""
-        if self.run.options.frontier is None:
-            raise OptionError("These are not the options of a frontier.")
-        return self.run.options.frontier
+    shown: tuple[float, ...] = _SHOWN
+    also: tuple[float, ...] = ()
 
     @cached_property
     def _result(self) -> FairResult:
@@ -61,7 +49,7 @@ class FrontierRun:
     def epsilons(self) -> list[float]:
         """The epsilons that are shown: round numbers up to the gap of labels without a limit, and this gap."""
         widest = float(self.bound.gap[0])
-        return [*(epsilon for epsilon in _SHOWN if epsilon < widest), widest]
+        return sorted({*(epsilon for epsilon in self.shown if epsilon < widest), widest, *self.also})
 
     @cached_property
     def points(self) -> list[Choice]:
@@ -71,7 +59,10 @@ class FrontierRun:
     @cached_property
     def estimates(self) -> list[AccuracyEstimate] | None:
         """The accuracy of these labels as estimated from known labels; None without calibration."""
-        return self.run.estimated_frontier(self.epsilons, **asdict(self.asked))
+        asked = self.asked
+        return self.run.estimated_frontier(
+            self.epsilons, objective=asked.objective, random_state=asked.random_state, positive=asked.positive
+        )
 
     def accuracies(self) -> dict[str, list[float]]:
         """Return the accuracy of the labels of each epsilon, by kind: estimated, believed, real."""
@@ -122,7 +113,7 @@ class FrontierRun:
         rows = []
         for i, point in enumerate(self.points):
             cells = [self._accuracy_text(name, values, i) for name, values in accuracies.items()]
-            prices = [percent(self._before(name) - accuracies[name][i]) for name in priced]
+            prices = [in_points(self._before(name) - accuracies[name][i]) for name in priced]
             changed = f"{point.changed:,}", f"{point.changed / tasks:.1%}"
             gap = f"{point.gap:.3f}" if within(point.gap, point.epsilon) else f"{point.gap:.3g}"
             rows.append([f"{point.epsilon:.3f}", gap, *cells, *prices, *changed])
@@ -156,22 +147,12 @@ class FrontierRun:
         short = f"at none of these points can labels be better by more than {bound.optimality_gap:.1g}"
         return [last, f"{curve}; certified: {short} under this posterior."]
 
-    def fill(self, folder: OutputFolder, recorded: Mapping[str, Any] | None = None) -> None:
-        """Write the files into an open folder.
+    def tables(self) -> dict[str, pa.Table]:
+        """Return the labels of some epsilons, and the bound for all of them."""
+        return {"frontier.csv": self.table(), "bound.csv": self.bound_table()}
 
-        Parameters
-        ----------
-        recorded : mapping, optional
-            The evidence of the run that this one repeats: its versions are written instead of today's.
-        """
-        folder.forget(*FRONTIER_FILES)
-        folder.write_csv("frontier.csv", self.table())
-        folder.write_csv("bound.csv", self.bound_table())
-        for name, content in images("frontier", self._chart()).items():
-            folder.write_bytes(name, content)
-        write_evidence(self.run, folder, FRONTIER_FILES, recorded)
-
-    def _chart(self) -> dict[str, Any]:
+    def chart(self) -> dict[str, Any]:
+        """Return the specification of the chart: accuracy against epsilon."""
         curves: list[AccuracyCurve] = accuracy_curves(self.bound)
         if self.estimates is not None:
             curves.insert(0, estimated_curve(self.bound, self.epsilons, self.estimates))

@@ -9,9 +9,9 @@ import pytest
 
 import faircrowd as fc
 from faircrowd.cli.app import app
-from faircrowd.cli.wording import OPTIONS, spoken
 from faircrowd.errors import FaircrowdError, InputError, MissingColumnError, NotFittedError, OptionError
 from faircrowd.fair.make import make_fair
+from faircrowd.runs.wording import OPTIONS, spoken
 
 SOURCE = Path(fc.__file__).parent
 
@@ -19,7 +19,7 @@ SOURCE = Path(fc.__file__).parent
 def test_every_option_is_known() -> None:
     """A new option of a command needs no more than its name in the list."""
     given = {name for command in app.registered_commands for name in inspect.signature(command.callback).parameters}
-    not_options = {"as_json", "out", "folder", "name", "experiments"}
+    not_options = {"as_json", "folder", "name", "experiments"}
     assert given - not_options == OPTIONS
 
 
@@ -35,6 +35,7 @@ def test_every_option_is_known() -> None:
         ("raise n_iter, or tol; total", [], "raise --n-iter, or --tol; total"),
         ("method=x, engine='spark', strict=True.", [], "--method x, --engine spark, --strict."),
         ("start anew with resume=False.", [], "start anew without --resume."),
+        ("read as CSV (format='csv'), give format=...", [], "read as CSV (--from csv), give --from FORMAT"),
         ("color='red' stays", ["color"], "color='red' stays"),
         ("votes of /tmp/votes.csv with votes=...", ["votes"], "--votes of /tmp/votes.csv with --votes FILE"),
         ("the column 'group' is not group", ["group"], "the column 'group' is not --group"),

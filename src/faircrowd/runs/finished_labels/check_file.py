@@ -1,13 +1,14 @@
 """The labels in a file against a limit of the gap, or against any list of constraints."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from faircrowd._checks import check_confidence, check_number, few
 from faircrowd.audit.constraint_gate import RequirementsVerdict, check_constraints
@@ -15,7 +16,7 @@ from faircrowd.audit.gate import Verdict, check_labels
 from faircrowd.errors import FaircrowdError, InputError, OptionError
 from faircrowd.fair.constraints.constraint_kind import Constraint
 from faircrowd.fair.constraints.grammar import parse_constraint
-from faircrowd.fair.constraints.listed import listed_constraints, needed_columns
+from faircrowd.fair.constraints.listed import about_columns, is_about_all, listed_constraints, needed_columns
 from faircrowd.fair.gap import within
 from faircrowd.fair.tolerances import SLACK
 from faircrowd.report.evidence import EVIDENCE, read_evidence
@@ -31,9 +32,9 @@ from faircrowd.votes.line_breaks import line_break_line, line_breaks
 from faircrowd.votes.readers import read_header
 from faircrowd.votes.vocabulary import Column
 
-__all__ = ["CheckOptions", "check_file"]
+__all__ = ["CheckOptions", "check_file", "read_labels_file"]
 
-_BEFORE = "label_before"
+_BEFORE, _REVIEW = "label_before", "review"
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,9 @@ class CheckOptions:
         """Return what ``require`` and ``epsilon`` ask for; what names no columns is about those of ``group``."""
         found = listed_constraints(self.epsilon, [parse_constraint(text) for text in self.require])
         for one in found:
-            if one.group_columns is None and not (one.by_own_label or one.adds_review) and not self.group:
+            if is_about_all(one) and not self.group:
                 raise OptionError(f"{one} names no column, and group=... is not given.", parameter="group")
-        names = self.group[0] if len(self.group) == 1 else self.group
-        return tuple(
-            replace(one, group=names) if one.group_columns is None and hasattr(one, "group") else one  # type: ignore[type-var]
-            for one in found
-        )
+        return about_columns(found, self.group)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the labels were read from, ready for JSON."""
@@ -114,7 +111,9 @@ def check_file(options: CheckOptions, progress: Progress = QUIET) -> tuple[Verdi
     if not options.group:
         raise OptionError("The gap is between groups; give group=...")
     with progress.waiting(f"reading {options.labels}"):
-        labels, columns, notes, unlabelled = _read(options, options.group)
+        labels, columns, notes, unlabelled = read_labels_file(options, options.group)
+        reviewed = _read_reviewed(options)
+        labels, notes = _labelled(labels, reviewed), [*notes, *_review_notes(reviewed)]
         groups = pa.table({"task": columns[0].task, **{str(i): column.fact for i, column in enumerate(columns)}})
     with progress.waiting("finding the limits of the gap"):
         asked: dict[str, Any] = {
@@ -172,21 +171,26 @@ def _check_requirements(options: CheckOptions, progress: Progress) -> tuple[Requ
     with progress.waiting(f"reading {options.labels}"):
         names = needed_columns([one for one in constraints if one.group_columns])
         extra = [] if options.truth is None else [options.truth]
-        labels, columns, notes, unlabelled = _read(options, [*names, *extra])
+        labels, columns, notes, unlabelled = read_labels_file(options, [*names, *extra])
         found = dict(zip([*names, *extra], columns, strict=True))
         _refuse_unlabelled(unlabelled, options)
+        reviewed, by_own_label = _read_reviewed(options), any(one.by_own_label for one in constraints)
+        before = _read_before(options, labels) if by_own_label or reviewed is not None else None
+        if reviewed is not None and before is not None:
+            labels = Facts(labels.task, _instead(labels.fact, before.fact, reviewed))
         verdict = check_constraints(
             labels,
             constraints,
             sensitive_features={name: found[name] for name in names},
             truth=None if options.truth is None else found[options.truth],
-            labels_before=_read_before(options, labels) if any(one.by_own_label for one in constraints) else None,
+            reviewed=reviewed,
+            labels_before=before if by_own_label else None,
             confidence=options.confidence,
             these_tasks=options.these_tasks,
             min_group=options.min_group,
             on_missing_group=options.on_missing_group,
         )
-    return verdict, [*notes, *([unlabelled] if unlabelled else []), *verdict.notes]
+    return verdict, [*notes, *_review_notes(reviewed), *([unlabelled] if unlabelled else []), *verdict.notes]
 
 
 def _read_before(options: CheckOptions, labels: Facts) -> Facts:
@@ -197,9 +201,65 @@ def _read_before(options: CheckOptions, labels: Facts) -> Facts:
             f"{options.labels} has no column {_BEFORE!r}, which says what labels were before they were changed; "
             "labels.csv of faircrowd aggregate has it."
         )
+    return Facts(labels.task, _read_beside(options, names, _BEFORE))
+
+
+def _read_reviewed(options: CheckOptions) -> NDArray[np.bool_] | None:
+    """Return which tasks a person is still to label, in the order of the file; None if the file does not tell.
+
+    Files of ``aggregate`` and ``apply`` tell, in a column ``review``, under a review budget.
+    """
+    names = read_header(options.labels, delimiter=options.delimiter)
+    if not {_BEFORE, _REVIEW} <= set(names):
+        return None
+    texts = [str(value).lower() for value in _arrow(_read_beside(options, names, _REVIEW)).to_pylist()]
+    if not set(texts) <= {"true", "false"}:
+        return None
+    found = np.array([text == "true" for text in texts])
+    if found.all() and found.size:
+        raise InputError(f"All tasks in {options.labels} are sent to a person, and have no label to check yet.")
+    return found
+
+
+def _read_beside(options: CheckOptions, names: Sequence[str], column: str) -> Column:
+    """Return a further column of the file of labels, in the order of its rows; ``names`` are those of all columns."""
     key = options.task if options.task in names else None
-    _, (values,) = from_table(options.labels, key, [_BEFORE], str(options.labels), options.delimiter)
-    return Facts(labels.task, values)
+    _, (values,) = from_table(options.labels, key, [column], str(options.labels), options.delimiter)
+    return values
+
+
+def _review_notes(reviewed: NDArray[np.bool_] | None) -> list[str]:
+    """Return how many tasks have no label because a person is still to label them, if any."""
+    if reviewed is None or not reviewed.any():
+        return []
+    return [
+        f"{int(reviewed.sum()):,} of {reviewed.size:,} tasks are sent to a person and have no label yet (column "
+        f"{_REVIEW!r}): they count in no rate, and not as changed; check again when their labels are back"
+    ]
+
+
+def _labelled(labels: Facts, reviewed: NDArray[np.bool_] | None) -> Facts:
+    """Return the labels of the tasks that have one."""
+    if reviewed is None or not reviewed.any():
+        return labels
+    keep = pa.array(~reviewed)
+    return Facts(_arrow(labels.task).filter(keep), _arrow(labels.fact).filter(keep))
+
+
+def _arrow(column: Column) -> Any:
+    return pa.array(column) if isinstance(column, np.ndarray) else column
+
+
+def _instead(labels: Column, before: Column, reviewed: NDArray[np.bool_]) -> Column:
+    """Return labels with those before in place of what stands for a review, as one type."""
+    texts, others = (pa.array([str(value) for value in _arrow(part).to_pylist()]) for part in (labels, before))
+    found = pc.if_else(pa.array(reviewed), others, texts)
+    kind = _arrow(before).type
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    try:
+        return found.cast(kind)
+    except pa.ArrowInvalid:  # a label that is no number, where all labels before are
+        return found
 
 
 def _refuse_unlabelled(unlabelled: str, options: CheckOptions) -> None:
@@ -207,7 +267,7 @@ def _refuse_unlabelled(unlabelled: str, options: CheckOptions) -> None:
         raise InputError(f"{unlabelled}; label them, or check the others alone with partial=True.")
 
 
-def _read(options: CheckOptions, wanted: Sequence[str]) -> tuple[Facts, list[Facts], list[str], str]:
+def read_labels_file(options: CheckOptions, wanted: Sequence[str]) -> tuple[Facts, list[Facts], list[str], str]:
     """Return the label of each task and the columns that are wanted, what there is to note, and who has no label."""
     labels, tasks, task, label = options.labels, options.tasks, options.task, options.label
     names = read_header(labels, delimiter=options.delimiter)

@@ -1,0 +1,1 @@
+"""What other limits would cost: every epsilon, or every limit of one of several constraints."""
