@@ -6,26 +6,36 @@ APP := $(VENV)/.app
 DEV := $(VENV)/.dev
 LOWEST := .venv-lowest
 NEWEST := .venv-newest
+LABEL_STUDIO_VENV := .venv-label-studio
+LABEL_STUDIO_VERSION := 1.23.2
 OTHER ?= python3.13
 MEASURE := $(VENV)/.measure
 AUDIT := $(VENV)/.audit
+DOCS := $(VENV)/.docs
 MINUTES ?= 60
 SAMPLE ?= 1000
 TESTS ?=
-# Three processes on two cores, because browsers and Spark wait a lot. tests/conftest.py orders the files.
-PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+EXTRAS ?=
+# Four processes on two cores, because browsers, Spark and commands wait a lot. tests/conftest.py orders the files.
+PYTEST := -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test kernels test-lowest test-lowest-few test-long coverage mutants advisories lint types doctest \
-  doctest-src doctest-docs imports check bench clean
+# Without compiled files, every command that a test starts would compile numba and scipy anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo test packages kernels test-lowest test-lowest-few test-platforms test-long coverage mutants advisories \
+  lint types doctest doctest-src doctest-docs imports check docs docs-serve bench clean
 
 help:
 	@echo "make demo   set up and run the main job on the paper's synthetic crowd"
 	@echo "make test   set up and run the tests"
 	@echo "make test-lowest   run the tests with the lowest declared package versions; TESTS= runs some of them"
+	@echo "make test-platforms   install Label Studio (1 GB, in $(LABEL_STUDIO_VENV)) and run the tests that need its server"
 	@echo "make test-long MINUTES=60   check the properties of the fair rule on random and adversarial instances"
 	@echo "make coverage   run the tests and measure which lines and branches they reach"
 	@echo "make mutants SAMPLE=1000   make small changes to the code and see whether a test fails"
+	@echo "make packages   build wheel and sdist, and use them in empty environments, one per extra"
 	@echo "make advisories   look up known vulnerabilities of the installed packages"
+	@echo "make docs   build the documentation site in build/site; make docs-serve also shows it"
 	@echo "make check  run lint, type checks, doctests and the import rules"
 	@echo "make bench  compare speed and memory with other packages, as ratios in the same run"
 
@@ -81,6 +91,15 @@ $(NEWEST)/.made: pyproject.toml | $(VENV)/.uv
 	$(BIN)/uv pip install --quiet --python $(NEWEST) -e '.[app]'
 	@touch $@
 
+# A real Label Studio: it is large, and its packages do not go with ours, so it has an environment of its own.
+$(LABEL_STUDIO_VENV)/.made: | $(VENV)/.uv
+	$(PYTHON) -m venv --clear --without-pip $(LABEL_STUDIO_VENV)
+	$(BIN)/uv pip install --quiet --python $(LABEL_STUDIO_VENV) label-studio==$(LABEL_STUDIO_VERSION)
+	@touch $@
+
+test-platforms: $(DEV) $(LABEL_STUDIO_VENV)/.made
+	@FAIRCROWD_SLOW=1 $(BIN)/python -m pytest -v tests/publish tests/serve
+
 test-long: $(DEV)
 	$(BIN)/python tests/long/properties.py --minutes $(MINUTES)
 
@@ -103,6 +122,10 @@ $(AUDIT): $(DEV)
 	$(BIN)/uv pip install --quiet --python $(VENV) --group audit
 	@touch $@
 
+# EXTRAS= tries some of them: "bare" is faircrowd alone.
+packages: $(DEV)
+	@$(BIN)/python .ci/packages.py --uv $(BIN)/uv $(EXTRAS)
+
 advisories: $(AUDIT)
 	@$(BIN)/python .ci/advisories.py
 
@@ -118,8 +141,22 @@ doctest: doctest-src doctest-docs
 doctest-src: $(DEV)
 	$(BIN)/python -m pytest --doctest-modules src
 
+# Every block of README and docs: commands and Python. make test runs them too.
 doctest-docs: $(DEV)
-	$(BIN)/python -m pytest --doctest-glob='*.md' README.md docs
+	$(BIN)/python -m pytest tests/pages
+
+$(DOCS): $(DEV)
+	$(BIN)/uv pip install --quiet --python $(VENV) --group docs
+	@touch $@
+
+# Warnings are errors; notebooks are run; nothing is fetched.
+docs: $(DOCS)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/site
+	@echo "build/site/index.html"
+
+docs-serve: docs
+	@echo "http://127.0.0.1:8000"
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site 8000
 
 imports: $(DEV)
 	$(BIN)/python -m pytest tests/test_architecture.py
@@ -131,5 +168,5 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/fair.py
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(NEWEST) faircrowd-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build docs/reference $(VENV) $(LOWEST) $(NEWEST) $(LABEL_STUDIO_VENV) faircrowd-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

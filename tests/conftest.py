@@ -1,5 +1,6 @@
 """Fixtures that many tests share."""
 
+import multiprocessing.util
 import os
 import shutil
 import signal
@@ -8,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import settings
@@ -26,6 +27,8 @@ settings.register_profile(
 )
 settings.load_profile("faircrowd")
 
+os.environ["FAIRCROWD_QUIET"] = "1"  # tests compare what is printed, whether or not kernels are compiled by then
+
 # The first three compile the kernels that others find. Those after them have few tests, which take long or wait a lot;
 # they start early, so that none of them runs alone at the end.
 EARLY = (
@@ -39,17 +42,26 @@ EARLY = (
     "faults/test_killed.py",
     "storage/test_scratch.py",
     "experiments/test_reproduce.py",
+    "fair/test_whole_tasks.py",
+    "runs/test_recorded_runs.py",
+    "studio/test_studio_app.py",
+    "pages/test_pages.py",
 )
 
-# Files that share what takes long to make: a session of Spark, runs of every command. One process runs them all.
+# Files that share what takes long to make: a session of Spark, syntax trees, runs of every command. One process runs
+# them all.
 TOGETHER = (
     (
         "engines/spark/test_engine.py",
+        "engines/spark/test_spark_page.py",
         "engines/spark/test_fair_in_spark.py",
         "aggregate/test_spark_models.py",
         "runs/test_spark_run.py",
+        "audit/test_independence.py",
     ),
+    ("test_architecture.py", "test_tree.py", "test_security.py"),
     ("faults/test_killed.py", "faults/test_full_disk.py", "faults/test_interrupted.py"),
+    ("report/test_browser.py", "studio/test_in_browser.py"),
 )
 
 
@@ -79,12 +91,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell's background job: commands would not be stopped
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # No test cuts the power: tests/storage/test_output_folder.py sees that files are synced, and in which order.
+    os.fsync = lambda _: None
     if hasattr(config, "workerinput"):  # the process that started this one has seen to it
         return
     # For the processes that run tests, and those that tests start: where there are as many as cores, the threads of
     # OpenBLAS wait for each other, and the many small steps of scipy's L-BFGS-B take ten times as long.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # folders of tests stay where they were
+    multiprocessing.util.get_temp_dir()  # removed by Python itself when it ends, after the folder below
     own = tempfile.mkdtemp(prefix="tests-of-faircrowd-")
     os.environ["TMPDIR"] = tempfile.tempdir = own
     config.add_cleanup(lambda: shutil.rmtree(own, ignore_errors=True))
@@ -105,11 +120,24 @@ def data_folder() -> Path:
     beside = Path(__file__).parents[2] / "shared" / "data"
     folder = Path(os.environ.get("FAIRCROWD_TEST_DATA", beside))
     if not (folder / "accuracy").is_dir():
-        message = f"no real crowds at {folder}; set FAIRCROWD_TEST_DATA to a folder that has them"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+        _lack(f"no real crowds at {folder}; set FAIRCROWD_TEST_DATA to a folder that has them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def platforms(data_folder: Path) -> Path:
+    """The folder of real exports of labelling platforms, in that of real crowds."""
+    folder = data_folder / "platforms"
+    if not folder.is_dir():
+        _lack(f"no exports of platforms at {folder}")
+    return folder
+
+
+def _lack(what: str) -> NoReturn:
+    """Skip a test that lacks its data; where CI is set, fail."""
+    if os.environ.get("CI"):
+        pytest.fail(what)
+    pytest.skip(what)
 
 
 @pytest.fixture

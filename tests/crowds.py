@@ -75,6 +75,7 @@ CASES = {
     "dawid-skene": Case("dawid-skene", SETTLED),
     "dawid-skene-skill": Case("dawid-skene", {**SETTLED, "start": "skill"}),
     "dawid-skene-smooth": Case("dawid-skene", {**SETTLED, "smoothing": 0.1}),
+    "dawid-skene-accelerated": Case("dawid-skene", {**SETTLED, "accelerate": True}),
     "dawid-skene-by-group": Case("dawid-skene", {**SETTLED, "by_group": True}, learns_groups=True),
     "dawid-skene-pooled": Case("dawid-skene", {**SETTLED, "pooling": "learned"}),
     "dawid-skene-pooled-by-group": Case(
@@ -92,6 +93,7 @@ CASES = {
     "glad": Case("glad", SETTLED),
     "calibrated": Case("calibrated", {}),
     "calibrated-by-group": Case("calibrated", {"by_group": True}, learns_groups=True),
+    "jury": Case("jury", {}),
 }
 
 

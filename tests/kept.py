@@ -27,7 +27,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, Vocabulary):
         return plain(value.some(range(len(value))))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        kept = [field.name for field in dataclasses.fields(value) if field.name != "style"]  # the kind of frame
+        return {name: plain(getattr(value, name)) for name in kept}
     if hasattr(value, "_asdict"):
         return plain(value._asdict())
     if isinstance(value, np.ndarray | np.generic):

@@ -17,6 +17,7 @@ MODULES = sorted(
 )
 COMPARED = {
     *("BayesDivergence", "Certificate", "DemographicParity", "RateParity", "GapInterval", "GoldEstimates", "GoldPlan"),
+    "HeldOutEstimates",
     *("AccuracyParity", "ChangeBudget", "ConstrainedCertificate", "ConstraintKind", "ConstraintVerdict"),
     *("EqualOpportunity", "EqualizedOdds", "ImpactRow", "KeptConstraint", "MeasuredComparison", "Rate", "RateRange"),
     *("MeasuredConstraint", "RateRatio", "RequirementsVerdict", "ReviewBudget"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         CalibratedCrowd,
         DawidSkene,
         GoldMajorityVote,
+        JuryVote,
         MajorityVote,
         OneCoinDawidSkene,
         Wawa,
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
         save_model,
     )
     from faircrowd.errors import FaircrowdError, FaircrowdWarning
-    from faircrowd.fair import FairCrowd, FairRule, make_fair
+    from faircrowd.fair import FairClassifier, FairCrowd, FairRule, make_fair
+    from faircrowd.publish.mlflow_log import log_mlflow
+    from faircrowd.runs.dossiers.write_dossier import write_dossier
     from faircrowd.votes import SimulatedCrowd, VoteTable, read_votes, simulate_crowd
 
 __version__ = "0.1.0"
@@ -42,9 +45,12 @@ _HOME = {
     "AccuracyEstimate": "aggregate",
     "load_model": "aggregate",
     "save_model": "aggregate",
+    "FairClassifier": "fair",
     "FairCrowd": "fair",
     "FairRule": "fair",
     "make_fair": "fair",
+    "log_mlflow": "publish.mlflow_log",
+    "write_dossier": "runs.dossiers.write_dossier",
     "FaircrowdError": "errors",
     "FaircrowdWarning": "errors",
     "SimulatedCrowd": "votes",
@@ -60,11 +66,13 @@ __all__ = [
     "BayesVote",
     "CalibratedCrowd",
     "DawidSkene",
+    "FairClassifier",
     "FairCrowd",
     "FairRule",
     "FaircrowdError",
     "FaircrowdWarning",
     "GoldMajorityVote",
+    "JuryVote",
     "MajorityVote",
     "OneCoinDawidSkene",
     "SimulatedCrowd",
@@ -72,10 +80,12 @@ __all__ = [
     "Wawa",
     "ZeroBasedSkill",
     "load_model",
+    "log_mlflow",
     "make_fair",
     "read_votes",
     "save_model",
     "simulate_crowd",
+    "write_dossier",
 ]
 
 

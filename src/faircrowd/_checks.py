@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from faircrowd._searches import ONCE_PER_SEARCH, is_told_in_search
 from faircrowd.errors import FileError, InputError, OptionError
 
 if TYPE_CHECKING:
@@ -73,7 +74,12 @@ def suggestion(name: object, options: Iterable[object]) -> str:
 
 
 def warn(message: str, kind: type[Warning]) -> None:
-    """Warn at the line that called faircrowd, however deep inside the warning arises."""
+    """Warn at the line that called faircrowd, however deep inside the warning arises; in a search, once."""
+    is_told = is_told_in_search(message, kind) if "sklearn.model_selection" in sys.modules else None
+    if is_told:
+        return
+    if is_told is not None:
+        message = f"{message.removesuffix('.')}. {ONCE_PER_SEARCH}"
     level = 2
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "faircrowd":

@@ -1,12 +1,21 @@
-"""Parameters of estimators by name, as scikit-learn has them."""
+"""What scikit-learn expects of an estimator: parameters by name, tags, and which metadata its methods take.
 
-from inspect import signature
+scikit-learn itself is imported only where it asks.
+"""
+
+from inspect import Parameter, signature
 from typing import Any, Protocol, Self, runtime_checkable
 
-from faircrowd._checks import suggestion
+from faircrowd._checks import few, suggestion
+from faircrowd._display import parameters_in_short
 from faircrowd.errors import OptionError
 
 __all__ = ["Parameters"]
+
+_ROUTED = ("fit", "predict", "predict_proba", "predict_log_proba", "score")
+"""Methods to which scikit-learn passes metadata on."""
+
+_GOLD = "true_labels"
 
 
 @runtime_checkable
@@ -18,6 +27,9 @@ class _HasParameters(Protocol):
 
 class Parameters:
     """Mixin of estimators whose constructor stores each of its arguments under the argument's name.
+
+    ``sklearn.base.clone``, ``Pipeline`` and metadata routing work with them. Dataclasses need ``repr=False``, as they
+    would write their own.
 
     Examples
     --------
@@ -56,16 +68,58 @@ class Parameters:
         for name, value in params.items():
             own, is_inner, rest = name.partition("__")
             if own not in known:
-                raise OptionError(f"{type(self).__name__} has no parameter {name!r}.{suggestion(name, known)}")
+                raise OptionError(
+                    f"Invalid parameter {name!r} for estimator {type(self).__name__}. Valid parameters are: "
+                    f"{sorted(known)}.{suggestion(name, known)}",
+                    parameter=name,
+                )
             if is_inner:
                 inner.setdefault(own, {})[rest] = value
         for name, settings in inner.items():
             estimator = params.get(name, known[name])
             if not isinstance(estimator, _HasParameters) or isinstance(estimator, type):
                 rest = next(iter(settings))
-                raise OptionError(f"{type(self).__name__} has no parameter {f'{name}__{rest}'!r}: {name} has none.")
+                raise OptionError(
+                    f"Invalid parameter {f'{name}__{rest}'!r} for estimator {type(self).__name__}: {name} is "
+                    f"{few([estimator])}, which has no parameters.",
+                    parameter=name,
+                )
             estimator.set_params(**settings)
         for name, value in params.items():
             if "__" not in name:
                 setattr(self, name, value)
         return self
+
+    def __repr__(self) -> str:
+        return parameters_in_short(self, self.get_params(deep=False))
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn (1.6 or later) wants to know: votes are no table of features, and need no target."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(two_d_array=False, string=True),
+        )
+
+    def get_metadata_routing(self) -> Any:
+        """Return what a pipeline of scikit-learn should pass on to each method: whatever it takes besides votes.
+
+        Examples
+        --------
+        >>> from faircrowd import MajorityVote
+        >>> MajorityVote().get_metadata_routing().fit.requests
+        {'sensitive_features': True}
+        """
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=self)
+        for method in _ROUTED:
+            taken = signature(getattr(self, method)).parameters if hasattr(self, method) else {}
+            for name, parameter in taken.items():
+                if parameter.kind is Parameter.KEYWORD_ONLY or name == _GOLD:
+                    getattr(request, method).add_request(param=name, alias=True)
+            if method == "fit" and any(parameter.kind is Parameter.VAR_KEYWORD for parameter in taken.values()):
+                request.fit.add_request(param=_GOLD, alias=True)  # passed on to the aggregator
+        return request

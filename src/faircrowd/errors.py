@@ -5,10 +5,13 @@
     FaircrowdError
     ├── InputError (ValueError)          votes, groups or truth that cannot be used
     │   ├── MissingColumnError (KeyError)    a table lacks a column
+    │   ├── UnknownGroupError                new tasks are of groups that a rule has not seen
     │   └── FileError                        a file cannot be read or written
     ├── OptionError (ValueError)         an argument outside its range
+    ├── MissingPackageError (ImportError)    a package that a feature needs is not installed
     ├── NotFittedError (ValueError, AttributeError)
     ├── InfeasibleError (ValueError)     no labels keep all constraints
+    ├── PushError (RuntimeError)         a platform did not take what it was sent
     └── SolverError (RuntimeError)       a solver found no labels
 
     FaircrowdWarning (UserWarning)
@@ -34,9 +37,12 @@ __all__ = [
     "InputError",
     "LeftoverWarning",
     "MissingColumnError",
+    "MissingPackageError",
     "NotFittedError",
     "OptionError",
+    "PushError",
     "SolverError",
+    "UnknownGroupError",
 ]
 
 
@@ -71,6 +77,24 @@ class MissingColumnError(InputError, KeyError):
         return str(self.args[0])  # KeyError would show the message in quotes
 
 
+class UnknownGroupError(InputError):
+    """New tasks are of groups that a rule has not seen.
+
+    Parameters
+    ----------
+    found : str
+        How many tasks of which groups, without a full stop.
+    advice : str
+        What to do about it, as a sentence.
+    """
+
+    def __init__(
+        self, found: str, advice: str = "unknown='own' gives them the aggregator's own label.", **more: str
+    ) -> None:
+        super().__init__(f"{found}. {advice}", **more)
+        self.found = found
+
+
 class FileError(InputError):
     """A file cannot be read, or cannot be written."""
 
@@ -79,12 +103,20 @@ class OptionError(FaircrowdError, ValueError):
     """An argument is outside its allowed range."""
 
 
+class MissingPackageError(FaircrowdError, ImportError):
+    """A package that a feature needs is not installed; the message says how to install it."""
+
+
 class NotFittedError(FaircrowdError, ValueError, AttributeError):
     """A result was requested from a model before ``fit``."""
 
 
 class InfeasibleError(FaircrowdError, ValueError):
     """No labels keep all constraints; the message says which of them clash, and what would do."""
+
+
+class PushError(FaircrowdError, RuntimeError):
+    """A platform could not be reached, or did not take what it was sent."""
 
 
 class SolverError(FaircrowdError, RuntimeError):

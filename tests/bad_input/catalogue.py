@@ -105,7 +105,7 @@ FILES = {
     "newlines in JSON": refused("\n \n", "v.jsonl has no rows", FileError, file="v.jsonl"),
     "header only": refused(HEAD, "votes.csv has no vote to use", None, answer={}),
     "header without newline": refused(HEAD.strip(), "votes.csv cannot be read: it has no rows", FileError),
-    "no header": refused(GOOD.partition("\n")[2], "No column 'task' (or item, question) in votes.csv", MissingColumnError),
+    "no header": refused(GOOD.partition("\n")[2], "No columns 'task' (or item, question), 'worker' (or annotator", MissingColumnError),
     "no label column": refused("task,worker\n1,a\n", "No column 'label' (or answer)", MissingColumnError),
     "mistyped header": refused(GOOD.replace("label", "lable"), "Did you mean 'lable'? Name it with", MissingColumnError),
     "header in capitals": works(GOOD.replace("task", "Task").replace("worker", "WORKER"), LABELS, answer=TYPED),
@@ -203,8 +203,8 @@ VALUES = {
 
 STRUCTURE = {
     "one vote": refused(HEAD + "1,a,x\n", "votes.csv has only one vote to use", None, answer={1: "x"}),
-    "one worker": refused(HEAD + "1,a,x\n2,a,y\n", "votes.csv has only one worker to use", None, answer={1: "x", 2: "y"}),
-    "one class": refused(HEAD + "1,a,x\n1,b,x\n", "votes.csv has only one class to use", None, answer={1: "x"}),
+    "one worker": refused(HEAD + "1,a,x\n2,a,y\n", "votes.csv has only one worker ('a') to use", None, answer={1: "x", 2: "y"}),
+    "one class": refused(HEAD + "1,a,x\n1,b,x\n", "votes.csv has only one class ('x') to use", None, answer={1: "x"}),
     "one task": works(HEAD + "1,a,x\n1,b,y\n1,c,y\n", {"1": "y"}, answer={1: "y"}),
     "all ties": works(HEAD + "1,a,x\n1,b,y\n2,a,y\n2,b,x\n", {"1": "x", "2": "x"}, answer={1: "x", 2: "x"}),
     "repeated votes": works(GOOD + "3,b,x\n", {**LABELS, "3": "x"}, answer={**TYPED, 3: "x"}, note="same task and worker, the last vote counts"),
@@ -252,7 +252,7 @@ GROUPS = {
     "columns with a comma": asked("--tasks tasks.csv --group group,truth", "Give several columns one by one: --group group --group truth."),
     "epsilon in percent": asked(f"{GROUP} --epsilon 5", "--epsilon must be a number from 0 to 1; got 5.0. Did you mean 0.05?"),
     "the votes as tasks": asked("--tasks votes.csv --group label", "tasks have more than one group: 1"),
-    "votes that agree, and groups": asked(f"{GROUP} --min-group 1 --epsilon 0.1", "only one class to use", votes=votes("x", "x", "x")),
+    "votes that agree, and groups": asked(f"{GROUP} --min-group 1 --epsilon 0.1", "only one class ('x') to use", votes=votes("x", "x", "x")),
 }  # fmt: skip
 
 OPTIONS = {
@@ -296,7 +296,7 @@ CHECK, PLAN = "check labels.csv --tasks tasks.csv", "plan votes.csv --tasks task
 CHECKED = "task,label\n1,x\n2,x\n3,y\n"
 
 COMMANDS = {
-    "audit without a group": asked("", "An audit compares groups; give --group COLUMN.", command=AUDIT),
+    "audit of strata without a group": asked("--control group", "compare groups; give --group COLUMN.", command=AUDIT),
     "audit of a mistyped group": asked("--group grup", "Did you mean 'group'?", command=AUDIT),
     "audit of one group": asked("--group group", "all tasks are of group 'g'", command=AUDIT, tasks=TASKS.replace("h", "g")),
     "audit of a header": asked("--group group", "votes.csv has no vote to use", command=AUDIT, votes=HEAD),

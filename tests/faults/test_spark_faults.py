@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import faircrowd as fc
-from engines.spark.spark_session import ENVIRONMENT
+from engines.spark.spark_session import ENVIRONMENT, QUICK
 from faircrowd.report import OutputFolder
 from faircrowd.storage import publish
 from faults.moments import tree
@@ -29,10 +29,9 @@ OLD = {
     "labels.csv": "of a run in memory",
     "notes.txt": "mine",
 }
-# The quick compiler of Java, and few partitions: these jobs are short.
-SETTINGS = """
+SETTINGS = f"""
 spark.driver.host 127.0.0.1
-spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1
+spark.driver.extraJavaOptions {QUICK}
 spark.sql.codegen.wholeStage false
 spark.sql.shuffle.partitions 2
 spark.ui.enabled false

@@ -44,6 +44,11 @@ class Mutant(NamedTuple):
     line: int
     column: int
 
+    @property
+    def key(self) -> str:
+        """The name of the change in files of outcomes."""
+        return f"{self.path}|{self.operator}|{self.occurrence}"
+
     def source(self) -> str:
         """Return the file with the change."""
         code = Path(self.path).read_text(encoding="utf-8")

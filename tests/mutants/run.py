@@ -58,6 +58,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--most", type=float, default=40.0, help="processor seconds of tests for one change")
     parser.add_argument("--only", default="", help="a pattern for the paths of the files to change")
+    parser.add_argument("--changes", type=Path, help="a file with the keys of the changes to try, not a sample")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="which tests, if not all; needs its own --folder")
     parser.add_argument("--folder", type=Path, default=Path("build/mutants"), help="where to keep the outcomes")
     given = parser.parse_args()
@@ -69,11 +70,16 @@ def main() -> None:
         mutant for folder in FOLDERS for path in sorted(Path(folder).rglob("*.py")) for mutant in mutants_of(path)
     ]
     total = len(chosen)
-    random.Random(given.seed).shuffle(chosen)  # noqa: S311 - no security involved
-    chosen = [mutant for mutant in chosen[: given.sample or total] if re.search(given.only, mutant.path)]
+    if given.changes:
+        by_key = {mutant.key: mutant for mutant in chosen}
+        chosen = [by_key[key] for key in given.changes.read_text(encoding="utf-8").splitlines()]
+    else:
+        random.Random(given.seed).shuffle(chosen)  # noqa: S311 - no security involved
+        chosen = chosen[: given.sample or total]
+    chosen = [mutant for mutant in chosen if re.search(given.only, mutant.path)]
     kept = given.folder / "outcomes.jsonl"
-    known = _known(kept)
-    left = [mutant for mutant in chosen if _key(mutant) not in known]
+    known = read_outcomes(kept)
+    left = [mutant for mutant in chosen if mutant.key not in known]
     ways = {_compiled(mutant) for mutant in left}
     reached = {
         jit: _reach(given.folder / f"reach-{'jit' if jit else 'plain'}.json", given.tests, jit) for jit in sorted(ways)
@@ -89,7 +95,7 @@ def main() -> None:
         worker.start()
     for worker in workers:
         worker.join()
-    _show(chosen, _known(kept))
+    _show(chosen, read_outcomes(kept))
 
 
 def _reach(out: Path, tests: list[str], jit: bool) -> dict[str, Any]:
@@ -146,7 +152,7 @@ def _work(mutants: list[Mutant], reached: dict[bool, Any], kept: Path, most: flo
         begun = time.perf_counter()
         limit = 20 + 5 * sum(reached[jit]["seconds"][name] for name in tests)
         outcome = _try(mutant, tests, jit, limit) if tests else "not reached"
-        row = {"key": _key(mutant), "outcome": outcome, "seconds": round(time.perf_counter() - begun, 1)}
+        row = {"key": mutant.key, "outcome": outcome, "seconds": round(time.perf_counter() - begun, 1)}
         row |= {"line": mutant.line, "tests": len(tests), "change": mutant.change()}
         with kept.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -238,17 +244,14 @@ def _run(mutant: Mutant, tests: list[str], jit: bool) -> None:
     os._exit(int(code) if loaded else _NOT_LOADED)
 
 
-def _key(mutant: Mutant) -> str:
-    return f"{mutant.path}|{mutant.operator}|{mutant.occurrence}"
-
-
-def _known(path: Path) -> dict[str, dict[str, Any]]:
+def read_outcomes(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the outcomes in a file by the keys of their changes."""
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines()) if path.exists() else ()
     return {row["key"]: row for row in rows}
 
 
 def _show(chosen: list[Mutant], known: dict[str, dict[str, Any]]) -> None:
-    rows = [known[_key(mutant)] for mutant in chosen if _key(mutant) in known]
+    rows = [known[mutant.key] for mutant in chosen if mutant.key in known]
     count = Counter(row["outcome"] for row in rows)
     killed = count["killed"] + count["timeout"]
     for row in sorted(rows, key=lambda row: (row["key"].split("|")[0], row["line"])):

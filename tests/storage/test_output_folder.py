@@ -44,6 +44,27 @@ def test_files_appear_together_at_the_end(tmp_path: Path) -> None:
     assert (out / "summary.json").read_text(encoding="utf-8") == '{"é": [1, null]}\n'
 
 
+def test_files_are_on_the_disk_before_they_appear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = set()
+
+    def sync(number: int) -> None:
+        assert list((tmp_path / "run").glob("*.txt")) == []
+        synced.add(os.fstat(number).st_ino)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with OutputFolder(tmp_path / "run") as folder:
+        folder.write_text("a.txt", "a")
+        folder.write_text("b.txt", "b")
+    assert synced == {path.stat().st_ino for path in (tmp_path / "run").iterdir()}
+
+
+def test_files_that_are_not_kept_can_be_read_until_the_end(tmp_path: Path) -> None:
+    with OutputFolder(tmp_path / "run", keep=False) as folder:
+        folder.write_text("a.txt", "a")
+        assert folder.waiting("a.txt").read_text(encoding="utf-8") == "a"
+    assert list((tmp_path / "run").iterdir()) == []
+
+
 def test_large_json_is_laid_out(tmp_path: Path) -> None:
     value = {"names": [f"name {i}" for i in range(50)]}
     with OutputFolder(tmp_path) as folder:

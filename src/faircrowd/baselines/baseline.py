@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 from numpy.typing import ArrayLike
 
 from faircrowd._checks import check_number, few
+from faircrowd._display import Displayed, card_of
 from faircrowd._params import Parameters
 from faircrowd._types import ByTask, TableLike
 from faircrowd.errors import InputError, NotFittedError
@@ -23,8 +24,8 @@ VotesOrPosterior: TypeAlias = TableLike | VoteTable | ArrayLike
 """Votes or, for a method without an aggregator, a posterior."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+@dataclass(frozen=True, repr=False)
+class Outcome(Displayed):
     """What the labels reached. They need not be optimal, and their gap may be above epsilon.
 
     Attributes
@@ -104,6 +105,13 @@ class Baseline(Parameters, ABC):
     def outcome_(self) -> Outcome:
         """What the labels reached."""
         return self._result().outcome
+
+    def _repr_html_(self) -> str:
+        return card_of(self if self._fitted is None else self.outcome_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there are labels: ``sklearn.utils.validation.check_is_fitted`` asks."""
+        return self._fitted is not None
 
     def _result(self) -> Fitted:
         if self._fitted is None:

@@ -19,7 +19,7 @@ from faircrowd.votes import VoteTable
 __all__ = ["FairTD"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class FairTD(Baseline):
     """Estimate truths and biases in turn, and keep random biases that narrow the gap; two classes, two groups.
 

@@ -29,7 +29,7 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = ["PostTD", "certain_posterior", "flip_labels"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PostTD(Baseline):
     """Flip equally many labels up in one group and down in the other, chosen at random; two classes, two groups.
 

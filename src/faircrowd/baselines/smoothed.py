@@ -21,7 +21,7 @@ __all__ = ["SmoothedFairCrowd"]
 _TEMPERATURE = {"printed": 1e-4, "published": 1e-3}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SmoothedFairCrowd(Baseline):
     """The paper's Algorithm 1: a softened dual, minimised numerically; two groups.
 

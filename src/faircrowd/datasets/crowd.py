@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import few
+from faircrowd._display import card_of
 from faircrowd.datasets.catalogue import About
 from faircrowd.errors import InputError
 from faircrowd.votes.encode import encode
@@ -56,6 +57,9 @@ class Crowd:
     source: str
     aside: dict[str, int]
     order: NDArray[np.int64]
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
 
     def __repr__(self) -> str:
         return f"Crowd({self.name!r}, {len(self.votes):,} votes)"

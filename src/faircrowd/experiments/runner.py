@@ -159,13 +159,13 @@ class Cells:
             # Start from complete lines, so that what is added is not appended to a broken one.
             lines = [json.dumps({"unit": key, "rows": rows}) + "\n" for key, rows in self.rows.items()]
             complete = path.with_suffix(".new")
-            complete.write_text("".join(lines), encoding="utf-8")
+            complete.write_text("".join(lines), encoding="utf-8", newline="\n")
             os.replace(complete, path)
 
     def add(self, key: str, rows: list[Row]) -> None:
         """Keep the rows of a unit."""
         self.rows[key] = rows
-        with self.path.open("a", encoding="utf-8") as file:
+        with self.path.open("a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps({"unit": key, "rows": rows}) + "\n")
 
 

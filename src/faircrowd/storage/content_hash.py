@@ -6,7 +6,7 @@ from pathlib import Path
 
 from faircrowd.errors import FileError
 
-__all__ = ["content_bytes", "content_hash"]
+__all__ = ["content_bytes", "content_files", "content_hash"]
 
 
 def content_hash(path: Path) -> str:
@@ -26,7 +26,7 @@ def content_hash(path: Path) -> str:
     """
     try:
         if path.is_dir():
-            lines = (f"{file.relative_to(path).as_posix()} {content_hash(file)}\n" for file in _files(path))
+            lines = (f"{file.relative_to(path).as_posix()} {content_hash(file)}\n" for file in content_files(path))
             return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -36,10 +36,11 @@ def content_hash(path: Path) -> str:
 
 def content_bytes(path: Path) -> int:
     """Return the size of a file, or of the files of a folder that ``content_hash`` goes through."""
-    return sum(file.stat().st_size for file in _files(path)) if path.is_dir() else path.stat().st_size
+    return sum(file.stat().st_size for file in content_files(path)) if path.is_dir() else path.stat().st_size
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for file in sorted(folder.rglob("*")):
+def content_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder, in order; names that begin with ``.`` or ``_`` are hidden, also those of folders."""
+    for file in sorted(folder.rglob("*"), key=lambda path: path.parts):  # Windows would ignore case
         if file.is_file() and not any(part[0] in "._" for part in file.relative_to(folder).parts):
             yield file

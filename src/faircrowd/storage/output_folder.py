@@ -21,7 +21,7 @@ from faircrowd.storage.publish import publish
 from faircrowd.storage.scratch import HIDDEN, Scratch, clear_left, uninterrupted
 from faircrowd.storage.written_folders import record_written
 
-__all__ = ["FORMULA", "OutputFolder"]
+__all__ = ["FORMULA", "OutputFolder", "neutralised"]
 
 FORMULA = r"[=+\-@\t\r\n]"
 """How a text begins that a spreadsheet would run as a formula."""
@@ -35,6 +35,12 @@ class OutputFolder:
     perhaps a folder whose name begins with ``.faircrowd-``, in this folder or next to it; the next run removes it and
     warns.
 
+    Parameters
+    ----------
+    path : path
+    keep : bool, default True
+        With False no file appears: each can be read where it waits, and is gone at the end.
+
     Examples
     --------
     >>> import tempfile
@@ -45,8 +51,9 @@ class OutputFolder:
     {"tasks": 3}
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, keep: bool = True) -> None:
         self.path = Path(path)
+        self._keep = keep
         self._pending: dict[str, Path] = {}
         self._stale: set[str] = set()
         self._scratch: Scratch | None = None
@@ -88,7 +95,7 @@ class OutputFolder:
     ) -> None:
         with uninterrupted():
             try:
-                if error is None:
+                if error is None and self._keep:
                     self._publish()
             except OSError as problem:
                 error = problem
@@ -132,7 +139,7 @@ class OutputFolder:
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text as it is."""
-        self._new(name).write_text(text, encoding="utf-8")
+        self._new(name).write_text(text, encoding="utf-8", newline="\n")  # the same bytes on every system
 
     def write_bytes(self, name: str, content: bytes) -> None:
         """Write bytes as they are."""
@@ -185,11 +192,18 @@ class OutputFolder:
 
 
 def _safe(table: pa.Table) -> pa.Table:
-    names = [_neutralised(pa.chunked_array([[name]]))[0].as_py() for name in table.column_names]
-    return pa.table([_neutralised(column) for column in table.columns], names=names)
+    names = [neutralised(pa.chunked_array([[name]]))[0].as_py() for name in table.column_names]
+    return pa.table([neutralised(column) for column in table.columns], names=names)
 
 
-def _neutralised(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def neutralised(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts as they are written for spreadsheets: what would run as a formula gets a leading apostrophe.
+
+    Examples
+    --------
+    >>> neutralised(pa.chunked_array([["=1+1", "-1", "plain"]])).to_pylist()
+    ["'=1+1", '-1', 'plain']
+    """
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
     risky = pc.and_not(pc.match_substring_regex(column, f"^{FORMULA}"), pc.match_substring_regex(column, _NUMBER))

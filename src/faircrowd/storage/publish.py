@@ -3,7 +3,7 @@
 import ctypes
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def publish(files: Path, out: Path, names: Iterable[str], stale: Iterable[str], 
 def _exchanged(files: Path, place: Path, changed: set[str], prefix: str) -> bool:
     """Exchange a folder for one with the new files and all its other files; False if that is not possible."""
     here = Path.cwd()
-    if here == place or place in here.parents:
+    if here == place or place in here.parents or _exchanging_rename() is None:
         return False
     beside: Scratch | None = None
     try:
@@ -82,11 +82,16 @@ def _exchanged(files: Path, place: Path, changed: set[str], prefix: str) -> bool
 
 def _exchange(one: Path, other: Path) -> bool:
     """Exchange the names of two folders in one step; False where the system cannot."""
-    rename = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
+    rename = _exchanging_rename()
     return (
         rename is not None
         and rename(_AT_CURRENT_FOLDER, os.fsencode(one), _AT_CURRENT_FOLDER, os.fsencode(other), _RENAME_EXCHANGE) == 0
     )
+
+
+def _exchanging_rename() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    """Return the function of the system that exchanges two names; Windows and macOS have none of this name."""
+    return getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
 
 
 def _move(files: Path, place: Path, names: list[str], gone: list[str]) -> None:
