@@ -71,15 +71,8 @@ def compare_crowds(folder: Path) -> None:
                     seconds[i] += time.process_time() - start
                     rounds[i] += model.n_iter_
             shown = f"{rounds[0]:>6}{rounds[1]:>6}{rounds[1] / rounds[0]:>6.2f}{seconds[0]:>8.2f}{seconds[1]:>8.2f}"
-<<<<<<< HEAD
-            print(
-                f"  {'pooled' if pooling else 'plain':<8}tol {tol:<8g}{shown}{seconds[1] / seconds[0]:>6.2f}",
-                flush=True,
-            )
-=======
             name = f"{'pooled' if pooling else 'plain':<8}tol {tol:<8g}"
             print(f"  {name}{shown}{seconds[1] / seconds[0]:>6.2f}", flush=True)
->>>>>>> a94e8ef488eba1884547534fea76c208bdae7e92
 
 
 def main() -> None:

@@ -153,7 +153,7 @@ def _encode_few(column: NDArray[Any]) -> tuple[Codes, Vocabulary] | None:
 
 @numba.njit(cache=True, nogil=True)
 def _code_rows(rows: NDArray[np.uint32], first: NDArray[np.int64], codes: Codes) -> int:
-    """Number the distinct rows by a hash table, and write the first row of each; return how many, -1 if too many."""
+    """Give each distinct row a number by a hash table, write the first row of each; return how many, -1 if too many."""
     slots = np.full(4 * first.size, -1, np.int32)
     last_slot = np.uint64(slots.size - 1)
     n_found = 0
