@@ -201,7 +201,8 @@ def test_words_of_thresholds_and_of_prices() -> None:
     )
     three = np.random.default_rng(0).dirichlet(np.ones(3), 20)
     fair = make_fair(three, np.arange(20) % 2, epsilon=0.1)
-    assert fair.certificate.thresholds == str(fair.rule)
+    assert str(fair.rule).endswith(f"; {fair.certificate.thresholds}")
+    assert fair.certificate.thresholds.startswith("the label with the highest posterior wins, after these changes:\n")
 
 
 def test_labels_are_strict_only_where_asked() -> None:

@@ -174,7 +174,7 @@ def _audit_labels(
 
 def _show_impact(console: Console, impact: "ImpactTable") -> None:
     """Print a table of selection rates and impact ratios."""
-    from faircrowd.report.impact_words import HEADINGS, impact_cells, impact_notes
+    from faircrowd.report.words.impact_words import HEADINGS, impact_cells, impact_notes
 
     console.line()
     console.table([f"selected: {impact.rule}", *HEADINGS], impact_cells(impact))

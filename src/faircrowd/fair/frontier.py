@@ -312,12 +312,27 @@ def sweep(
     gains, mass = gain.of(problem.posterior), problem.group_weights()
     atoms = merge(gains, problem.group, problem.weights)
     free = problem.own if gain.is_accuracy else np.argmax(gains, axis=1).astype(np.int32)
-    start = None
+    before: tuple[float, NDArray[np.float64]] | None = None
+    last: tuple[float, NDArray[np.float64]] | None = None
     for epsilon in count_steps(_epsilons(problem, free) if epsilons is None else epsilons, "point of the bound"):
-        found = solve_relaxed(atoms, mass, make_constraint(constraint, epsilon), start)
-        start = found.multipliers
+        found = solve_relaxed(atoms, mass, make_constraint(constraint, epsilon), _expected(epsilon, last, before))
+        before, last = last, (epsilon, found.multipliers)
         chances = found.fractions if atoms.of_task is None else found.fractions[atoms.of_task]
         yield SweepPoint(epsilon, chances, free, found.multipliers, gain, found.value, found.bound)
+
+
+def _expected(
+    epsilon: float,
+    last: tuple[float, NDArray[np.float64]] | None,
+    before: tuple[float, NDArray[np.float64]] | None,
+) -> NDArray[np.float64] | None:
+    """Return the multipliers that those of the last two epsilons lead to expect, on a line through them.
+
+    At 0, where rates must be equal, multipliers may leap: those of the last epsilon are nearer.
+    """
+    if last is None or before is None or epsilon == 0 or last[0] == before[0]:
+        return None if last is None else last[1]
+    return np.asarray(last[1] + (epsilon - last[0]) / (last[0] - before[0]) * (last[1] - before[1]))
 
 
 def _epsilons(problem: Problem, labels: Codes) -> list[float]:

@@ -7,7 +7,7 @@ from faircrowd.audit.crowd_audit import CrowdAudit
 from faircrowd.audit.intervals import GapInterval
 from faircrowd.audit.pair_agreement import PairAgreement
 from faircrowd.audit.workers.worker_audit import LEANS, NO_SIGN, TOO_FEW
-from faircrowd.report.agreement_words import agreement_dict
+from faircrowd.report.words.agreement_words import agreement_dict
 
 __all__ = ["audit_dict", "audit_lines"]
 

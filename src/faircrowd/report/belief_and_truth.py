@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from faircrowd.audit.workers.worker_counts import range_over_groups
 from faircrowd.exact.sums import PROBABILITY_UNIT, limbs_to_numbers, to_limbs
-from faircrowd.report.fair_words import in_points
+from faircrowd.report.words.fair_words import in_points
 from faircrowd.votes import VoteTable
 from faircrowd.votes.vocabulary import Codes
 

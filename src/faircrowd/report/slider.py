@@ -13,9 +13,9 @@ from faircrowd.fair.round_limits import MAX_STOPS, round_limits
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tolerances import SLACK
 from faircrowd.fair.what_if import Choice, choices, is_strict_elsewhere
-from faircrowd.report.fair_words import in_points
 from faircrowd.report.safe_names import shorts
 from faircrowd.report.shown_groups import not_shown, shown_groups
+from faircrowd.report.words.fair_words import in_points
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["MAX_CLASSES", "slider", "threshold_lines", "whole_tasks_in_words"]

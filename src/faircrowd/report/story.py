@@ -16,7 +16,12 @@ from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.make import FairResult
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy
 from faircrowd.report.charts import ChartFacts, draw
-from faircrowd.report.fair_words import (
+from faircrowd.report.opening.plain_words import parity_opening, parity_verdict, plain_opening, plain_verdict
+from faircrowd.report.safe_names import group_in_words, short
+from faircrowd.report.shown_groups import MAX_GROUPS, not_shown, shown_groups
+from faircrowd.report.slider import MAX_CLASSES, slider
+from faircrowd.report.summary import Summary
+from faircrowd.report.words.fair_words import (
     cost_in_words,
     estimate_texts,
     gap_in_words,
@@ -26,12 +31,7 @@ from faircrowd.report.fair_words import (
     optimum_in_words,
     proof_in_words,
 )
-from faircrowd.report.opening.plain_words import parity_opening, parity_verdict, plain_opening, plain_verdict
-from faircrowd.report.safe_names import group_in_words, short
-from faircrowd.report.shown_groups import MAX_GROUPS, not_shown, shown_groups
-from faircrowd.report.slider import MAX_CLASSES, slider
-from faircrowd.report.summary import Summary
-from faircrowd.report.unvoted_labels import is_unvoted, unvoted_changes_in_words
+from faircrowd.report.words.unvoted_labels import is_unvoted, unvoted_changes_in_words
 from faircrowd.report.worker_tables import worker_facts
 from faircrowd.votes import VoteTable
 from faircrowd.votes.group_policy import left_out_lines

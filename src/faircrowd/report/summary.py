@@ -24,10 +24,16 @@ from faircrowd.fair.gap import gap_of, within
 from faircrowd.fair.known_labels import GoldEstimates
 from faircrowd.fair.promise.statement import Promise
 from faircrowd.report.belief_and_truth import Pair, believed_accuracy, truth_facts, warning
-from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
-from faircrowd.report.fair_words import cost_in_words, estimate_texts, excess_in_words, gap_in_words, proof_in_words
 from faircrowd.report.shown_groups import not_shown, shown_groups
-from faircrowd.report.unvoted_labels import unvoted_changes
+from faircrowd.report.words.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
+from faircrowd.report.words.fair_words import (
+    cost_in_words,
+    estimate_texts,
+    excess_in_words,
+    gap_in_words,
+    proof_in_words,
+)
+from faircrowd.report.words.unvoted_labels import unvoted_changes
 from faircrowd.votes import VoteTable
 from faircrowd.votes.group_policy import left_out_lines
 from faircrowd.votes.scoring import share_right

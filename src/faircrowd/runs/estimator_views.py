@@ -17,13 +17,13 @@ from faircrowd.fair.general.constrained_certificate import ConstrainedCertificat
 from faircrowd.fair.general.constrained_result import ConstrainedResult
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.tasks.problem import Problem
-from faircrowd.report.fair_words import excess_in_words
 from faircrowd.report.notebooks import Chart, plot_of
 from faircrowd.report.notebooks.notebook_card import OPEN, Card, render
 from faircrowd.report.notebooks.result_cards import constrained_card, parity_card
 from faircrowd.report.notebooks.result_charts import FAIR_CHARTS, frontier_of, reliability_plot
 from faircrowd.report.notebooks.result_frames import as_frame, table_of
 from faircrowd.report.tables import label_tables
+from faircrowd.report.words.fair_words import excess_in_words
 from faircrowd.runs.run import Run
 from faircrowd.runs.run_of_estimator import facts_of, has_run, run_of
 from faircrowd.runs.write import more_columns

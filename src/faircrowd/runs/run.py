@@ -31,7 +31,6 @@ from faircrowd.fair.make import solve_problem
 from faircrowd.fair.tasks.from_votes import problem_of
 from faircrowd.fair.tasks.group_columns import GroupColumns
 from faircrowd.report import Summary, fair_lines, summarise
-from faircrowd.report.agreement_words import agreement_lines, agreement_story
 from faircrowd.report.audit_text import audit_dict, audit_lines
 from faircrowd.report.constrained.constrained_story import (
     REVIEW_NOTE,
@@ -39,10 +38,11 @@ from faircrowd.report.constrained.constrained_story import (
     constrained_story,
     left_out_words,
 )
-from faircrowd.report.fair_words import not_ruled_out, off_rule_in_words
-from faircrowd.report.impact_words import impact_story
 from faircrowd.report.story import fair_story, plain_story
-from faircrowd.report.unvoted_labels import unvoted_changes_in_words, unvoted_warning
+from faircrowd.report.words.agreement_words import agreement_lines, agreement_story
+from faircrowd.report.words.fair_words import not_ruled_out, off_rule_in_words
+from faircrowd.report.words.impact_words import impact_story
+from faircrowd.report.words.unvoted_labels import unvoted_changes_in_words, unvoted_warning
 from faircrowd.runs.options import RunOptions
 from faircrowd.runs.progress import QUIET, Progress
 from faircrowd.runs.read_inputs import control_values, read_columns

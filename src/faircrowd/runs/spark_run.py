@@ -22,9 +22,9 @@ from faircrowd.errors import FaircrowdError, InputError, OptionError
 from faircrowd.fair import Certificate
 from faircrowd.fair.tasks.spark_problem import SparkProblem
 from faircrowd.report import OutputFolder, Summary, fair_lines
-from faircrowd.report.belief_notes import independence_of
 from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence
 from faircrowd.report.summary import estimate_facts, group_facts
+from faircrowd.report.words.belief_notes import independence_of
 from faircrowd.runs.convert import votes_and_facts
 from faircrowd.runs.file_differences import Compared, Difference
 from faircrowd.runs.options import JUDGING, ReadOptions, RunOptions

@@ -19,7 +19,7 @@ from faircrowd.report.evidence import EVIDENCE, VERSIONS, evidence
 from faircrowd.report.opening.about_run import about_run
 from faircrowd.report.page import render_page
 from faircrowd.report.reasons import Reasons
-from faircrowd.report.unvoted_labels import with_unvoted_told
+from faircrowd.report.words.unvoted_labels import with_unvoted_told
 from faircrowd.report.worker_tables import audited_workers
 from faircrowd.runs.how_to_repeat import COMMAND, how_to_repeat
 from faircrowd.runs.progress import QUIET, Progress

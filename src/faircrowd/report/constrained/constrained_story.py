@@ -16,13 +16,13 @@ from faircrowd.fair.outcome.alarms import missed
 from faircrowd.report.charts import PlacedChart
 from faircrowd.report.charts.limit_chart import limit_chart, limit_ends
 from faircrowd.report.charts.vega_lite import cut_axis_words
-from faircrowd.report.fair_words import in_points, objective_in_words, off_rule_in_words
 from faircrowd.report.opening.plain_words import constrained_opening, constrained_verdict
 from faircrowd.report.safe_names import short
 from faircrowd.report.shown_groups import not_shown, shown_groups
 from faircrowd.report.slider import MAX_CLASSES, whole_tasks_in_words
 from faircrowd.report.story import alarms_of, card, known_cards, unvoted_story
 from faircrowd.report.summary import Summary
+from faircrowd.report.words.fair_words import in_points, objective_in_words, off_rule_in_words
 
 __all__ = [
     "REVIEW_NOTE",

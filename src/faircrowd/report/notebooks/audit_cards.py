@@ -14,12 +14,12 @@ from faircrowd.audit.pair_agreement import PairAgreement
 from faircrowd.audit.planner.crowd_plan import CrowdPlan
 from faircrowd.audit.planner.gold_plan import GoldPlan
 from faircrowd.audit.workers.worker_audit import LEANS, NO_SIGN, TOO_FEW, WorkerAudit
-from faircrowd.report.agreement_words import agreement_lines
 from faircrowd.report.audit_text import audit_lines
 from faircrowd.report.notebooks.notebook_card import BAD, GOOD, OPEN, Card, CardTable, card_for, number
 from faircrowd.report.safe_names import called
 from faircrowd.report.shown_groups import not_shown, shown_groups
 from faircrowd.report.slider import MAX_CLASSES
+from faircrowd.report.words.agreement_words import agreement_lines
 from faircrowd.report.worker_tables import worker_facts
 from faircrowd.votes.group_policy import left_out_lines
 

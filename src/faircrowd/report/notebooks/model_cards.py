@@ -9,9 +9,9 @@ from faircrowd.aggregate.jury import JuryVote
 from faircrowd.aggregate.posterior import Posterior
 from faircrowd.errors import NotFittedError
 from faircrowd.report.belief_and_truth import believed_accuracy
-from faircrowd.report.belief_notes import belief_notes, independence_of
 from faircrowd.report.notebooks.notebook_card import OPEN, Card, card_for
 from faircrowd.report.notebooks.result_cards import estimate_line
+from faircrowd.report.words.belief_notes import belief_notes, independence_of
 from faircrowd.votes import VoteTable
 from faircrowd.votes.simulate import SimulatedCrowd
 

@@ -21,12 +21,12 @@ from faircrowd.fair.round_limits import round_limits
 from faircrowd.fair.rule import FairRule
 from faircrowd.report.accuracy_curves import accuracy_curves
 from faircrowd.report.constrained.constrained_story import cannot_words, constrained_lines, left_out_words, level_words
-from faircrowd.report.fair_words import estimate_texts, excess_in_words, gap_texts, in_points
 from faircrowd.report.notebooks.notebook_card import BAD, BELIEVED, GOOD, Card, CardTable, card_for, number
 from faircrowd.report.safe_names import called
 from faircrowd.report.shown_groups import not_shown, shown_groups
 from faircrowd.report.slider import MAX_CLASSES
 from faircrowd.report.summary import fair_lines
+from faircrowd.report.words.fair_words import estimate_texts, excess_in_words, gap_texts, in_points
 from faircrowd.votes.group_policy import left_out_lines
 
 __all__ = ["constrained_card", "estimate_line", "parity_card"]

@@ -6,9 +6,9 @@ from typing import NamedTuple, TypeAlias
 from faircrowd.fair.certificate import Certificate
 from faircrowd.fair.gap import within
 from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate, KeptConstraint
-from faircrowd.report.fair_words import estimate_texts, in_points
 from faircrowd.report.safe_names import called, group_in_words, short
 from faircrowd.report.summary import Summary
+from faircrowd.report.words.fair_words import estimate_texts, in_points
 
 __all__ = [
     "Named",

@@ -12,7 +12,7 @@ from faircrowd.fair.gap import within
 from faircrowd.fair.what_if import Choice, choices
 from faircrowd.report.accuracy_curves import AccuracyCurve, accuracy_curves, estimated_curve
 from faircrowd.report.charts import frontier_chart
-from faircrowd.report.fair_words import in_points
+from faircrowd.report.words.fair_words import in_points
 from faircrowd.runs.frontiers.traced_frontier import TracedFrontier
 
 __all__ = ["FrontierRun"]

@@ -17,8 +17,8 @@ from faircrowd.fair.tasks.from_votes import from_posterior
 from faircrowd.fair.tolerances import SLACK
 from faircrowd.report.charts.limit_chart import limit_chart
 from faircrowd.report.constrained.constrained_story import cannot_words, left_out_words
-from faircrowd.report.fair_words import in_points
 from faircrowd.report.safe_names import short
+from faircrowd.report.words.fair_words import in_points
 from faircrowd.runs.frontiers.traced_frontier import TracedFrontier
 from faircrowd.votes.scoring import share_right
 

@@ -25,7 +25,7 @@ from faircrowd.fair.tasks.problem import Problem
 from faircrowd.report import label_tables
 from faircrowd.report.constrained.constrained_reasons import constrained_columns
 from faircrowd.report.summary import rule_lines
-from faircrowd.report.unvoted_labels import with_unvoted_told
+from faircrowd.report.words.unvoted_labels import with_unvoted_told
 from faircrowd.runs.options import ReadOptions
 from faircrowd.runs.read_inputs import read_named_columns
 from faircrowd.votes import VoteTable, read_votes

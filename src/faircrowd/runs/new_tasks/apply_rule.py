@@ -21,7 +21,7 @@ from faircrowd.report import OutputFolder, label_tables
 from faircrowd.report.evidence import VERSIONS, evidence, evidence_name
 from faircrowd.report.reasons import Reasons
 from faircrowd.report.summary import rule_lines
-from faircrowd.report.unvoted_labels import unvoted_changes, unvoted_changes_in_words, with_unvoted_told
+from faircrowd.report.words.unvoted_labels import unvoted_changes, unvoted_changes_in_words, with_unvoted_told
 from faircrowd.runs.new_tasks.apply_constraints import AppliedConstraints, apply_constraints, read_new_votes
 from faircrowd.runs.options import ReadOptions
 from faircrowd.runs.progress import QUIET, Progress

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from faircrowd import DawidSkene, FairCrowd, MajorityVote, read_votes
-from faircrowd.report.unvoted_labels import (
+from faircrowd.report.words.unvoted_labels import (
     is_unvoted,
     unvoted_changes,
     unvoted_changes_in_words,

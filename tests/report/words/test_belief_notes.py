@@ -11,7 +11,7 @@ import pytest
 
 import faircrowd as fc
 from faircrowd.audit import Independence
-from faircrowd.report.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
+from faircrowd.report.words.belief_notes import CertainChanges, belief_notes, certain_changes, independence_of
 
 TOGETHER = "the votes on a task go together more than the model allows"
 CERTAIN = "so which labels change is decided by digits that mean little"

@@ -10,7 +10,8 @@ import faircrowd as fc
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
 from faircrowd.constraints import ChangeBudget, DemographicParity
 from faircrowd.fair.certificate import Certificate
-from faircrowd.report.fair_words import (
+from faircrowd.report.summary import fair_lines
+from faircrowd.report.words.fair_words import (
     cost_in_words,
     excess_in_words,
     gap_in_words,
@@ -21,7 +22,6 @@ from faircrowd.report.fair_words import (
     optimum_in_words,
     proof_in_words,
 )
-from faircrowd.report.summary import fair_lines
 
 P = np.array([0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1])
 GROUPS = [1, 1, 1, 1, 0, 0, 0, 0]
