@@ -1,15 +1,15 @@
-"""Integer counts against every rounding and every transport of small cases."""
+"""Integer counts against every rounding of small cases."""
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
 
+from fair.program.test_least_loss_moves import best_by_program
 from faircrowd.fair.program import rounding
 from faircrowd.fair.program.atoms import Atoms, DecidedTasks
 from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
-from faircrowd.fair.program.rounding import _rounded_totals, _transport, round_counts
+from faircrowd.fair.program.rounding import _rounded_totals, round_counts
 from faircrowd.fair.rate_constraint import RateParity
 
 
@@ -63,32 +63,6 @@ def test_an_excess_is_dearer_than_any_price() -> None:
     assert wide.tolist() == [[3, 0, 3], [0, 4, 2]]
 
 
-def all_counts(size: int, n_classes: int) -> list[tuple[int, ...]]:
-    return [row for row in itertools.product(range(size + 1), repeat=n_classes) if sum(row) == size]
-
-
-def test_transport_is_the_best_of_all() -> None:
-    rng = np.random.default_rng(0)
-    mass = np.array([2.0, 1.0, 3.0])
-    for wanted in ([2, 2, 2], [6, 0, 0], [0, 1, 5]):
-        gains = rng.uniform(size=(3, 3))
-        found = _transport(gains, mass, np.array(wanted))
-        assert found.sum(axis=1).tolist() == mass.tolist()
-        assert found.sum(axis=0).tolist() == wanted
-        rivals = itertools.product(*(all_counts(int(m), 3) for m in mass))
-        best = max((gains * rows).sum() for rows in map(np.array, rivals) if rows.sum(axis=0).tolist() == wanted)
-        assert (gains * found).sum() == pytest.approx(best, abs=1e-12)
-
-
-def test_there_may_be_no_transport() -> None:
-    gains, mass = np.zeros((2, 2)), np.array([2.0, 1.0])
-    for wanted in ([-1, 4], [1, 1], [3, 1]):
-        assert _transport(gains, mass, np.array(wanted)) is None
-    assert _transport(np.empty((0, 2)), np.empty(0), np.array([1, 0])) is None
-    assert _transport(np.empty((0, 2)), np.empty(0), np.array([0, 0])).shape == (0, 2)
-    assert _transport(gains, mass, np.array([0, 3])).tolist() == [[0, 2], [0, 1]]
-
-
 def some(n: int = 40, n_groups: int = 3, seed: int = 0) -> tuple[Atoms, np.ndarray]:
     rng = np.random.default_rng(seed)
     group = np.append(np.arange(n_groups), rng.integers(0, n_groups, n - n_groups)).astype(np.int32)
@@ -116,8 +90,8 @@ def test_rounded_counts_are_near_the_randomized_solution(seed: int, epsilon: flo
     # At these totals no other counts gain more, group by group.
     for a in range(3):
         own = atoms.group == a
-        best = _transport(atoms.gains[own], atoms.mass[own], totals[a].astype(int))
-        assert (counts[own] * atoms.gains[own]).sum() >= (best * atoms.gains[own]).sum() - 1e-9
+        best = best_by_program(atoms.gains[own], atoms.mass[own], totals[a])
+        assert (counts[own] * atoms.gains[own]).sum() >= best - 1e-9
 
 
 def randomized(atoms: Atoms, mass: np.ndarray, fractions: np.ndarray) -> Relaxed:
@@ -160,27 +134,11 @@ def test_atoms_of_wider_margins_move_where_split_ones_are_too_few(monkeypatch: p
     gains = np.array([[0.5, 0.5], [0.52, 0.48], [0.9, 0.1], [0.95, 0.05]])
     atoms = Atoms(gains, np.ones(4), np.zeros(4, dtype=np.int32))
     fractions = np.array([[0.5, 0.5], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
-    asked: list[int] = []
-
-    def transport(gains: np.ndarray, *given: Any) -> Any:
-        asked.append(len(gains))
-        return _transport(gains, *given)
-
-    monkeypatch.setattr(rounding, "_transport", transport)
-    for wanted, moved, sizes in (
-        ([2, 2], [[0, 1], [0, 1], [1, 0], [1, 0]], [1, 1, 1, 1, 2]),
-        ([0, 4], [[0, 1]] * 4, [1, 1, 1, 1, 2, 4]),
-        ([3, 1], [[0, 1], [1, 0], [1, 0], [1, 0]], [1]),
+    for wanted, moved in (
+        ([2, 2], [[0, 1], [0, 1], [1, 0], [1, 0]]),
+        ([0, 4], [[0, 1]] * 4),
+        ([3, 1], [[0, 1], [1, 0], [1, 0], [1, 0]]),
     ):
-        asked.clear()
         monkeypatch.setattr(rounding, "_rounded_totals", lambda *_, wanted=wanted: np.array([wanted]))
         found = round_counts(atoms, np.array([4.0]), randomized(atoms, np.array([4.0]), fractions), RateParity(0.0))
         assert found.tolist() == moved
-        assert asked == sizes
-
-
-def test_widths_rise_to_all_atoms() -> None:
-    assert sorted(rounding._WIDTHS) == list(rounding._WIDTHS)
-    assert rounding._WIDTHS[0] == 1e-6
-    assert rounding._WIDTHS[-1] == np.inf
-    assert rounding._WIDTHS[-2] < 1

@@ -2,10 +2,8 @@
 
 The randomized solution splits a few atoms. The counts per group and class are rounded to integers by a small integer
 program that exceeds epsilon as little as possible (mostly not at all); then each group's tasks are moved to these
-counts at the least loss: a transport problem, whose vertices are integers.
+counts at the least loss.
 """
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +11,14 @@ from numpy.typing import NDArray
 from faircrowd.errors import SolverError
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import atom_margins
+from faircrowd.fair.program.least_loss_moves import move_to_totals
 from faircrowd.fair.program.near_centres import totals_near_centres
 from faircrowd.fair.program.relaxed import Relaxed
-from faircrowd.fair.program.two_class_rounding import assign_two_classes, closest_totals
+from faircrowd.fair.program.two_class_rounding import closest_totals
 from faircrowd.fair.rate_constraint import Constraint, RateParity, prices_of, rates_of
 from faircrowd.fair.tolerances import WHOLE_COUNT
 
 __all__ = ["round_counts"]
-
-_WIDTHS = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1, np.inf)
-"""Atoms whose best labels are this near to each other may be moved; the first width that is enough is used."""
 
 _EXCESS_COST = 1e3
 """More than any loss of value: the gap exceeds epsilon only where it must."""
@@ -48,12 +44,9 @@ def round_counts(
     # Few atoms are split between labels.
     mixed = np.flatnonzero(relaxed.fractions.max(axis=1) < 1.0)
     real = atoms.mass[mixed, None] * relaxed.fractions[mixed]
-    whole = np.rint(real)
     np.add.at(totals, atoms.group[mixed], real - counts[mixed])
-    counts[mixed] = whole.astype(np.int64)
-    split = np.zeros(n_atoms, dtype=bool)
-    split[mixed] = np.abs(real - whole).max(axis=1) > WHOLE_COUNT
-    if not split.any():
+    counts[mixed] = _whole_numbers(real, counts[mixed].sum(axis=1))
+    if (np.abs(real - counts[mixed]) <= WHOLE_COUNT).all():
         return counts
     prices = prices_of(relaxed.multipliers, group_mass)
     targets = _rounded_totals(totals, group_mass, prices, constraint)
@@ -62,15 +55,26 @@ def round_counts(
     bounds = np.searchsorted(atoms.group[by_group], np.arange(group_mass.size + 1))
     for a in range(group_mass.size):
         members = by_group[bounds[a] : bounds[a + 1]]
-        for width in _WIDTHS:
-            movable = members[split[members] | (margin[members] <= width)]
-            fixed = counts[members].sum(axis=0) - counts[movable].sum(axis=0)
-            fixed += 0 if atoms.decided is None else np.rint(atoms.decided.mass[a]).astype(np.int64)
-            moved = _transport(atoms.gains[movable], atoms.mass[movable], targets[a] - fixed)
-            if moved is not None:
-                counts[movable] = moved
-                break
+        decided = 0 if atoms.decided is None else np.rint(atoms.decided.mass[a]).astype(np.int64)
+        wanted = targets[a] - decided
+        moved = move_to_totals(atoms.gains[members], counts[members], wanted, prices[a], margin[members])
+        if moved is not None:
+            counts[members] = moved
     return counts
+
+
+def _whole_numbers(parts: NDArray[np.float64], sums: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Round each row to whole numbers with a given sum: down, and up where most was lost.
+
+    Examples
+    --------
+    >>> _whole_numbers(np.array([[0.5, 0.0, 0.5], [1.2, 2.8, 0.0]]), np.array([1, 4]))
+    array([[1, 0, 0],
+           [1, 3, 0]])
+    """
+    below = np.floor(parts + WHOLE_COUNT).astype(np.int64)
+    rank = np.argsort(np.argsort(below - parts, axis=1, kind="stable"), axis=1, kind="stable")
+    return np.asarray(below + (rank < (sums - below.sum(axis=1))[:, None]))
 
 
 def _rounded_totals(
@@ -123,28 +127,3 @@ def _rounded_totals(
             f"HiGHS could not round the labels to whole tasks: {found.message} decision='randomized' needs no rounding."
         )
     return np.asarray((floor + np.rint(found.x[:n_cells]).reshape(totals.shape)).astype(np.int64))
-
-
-def _transport(
-    gains: NDArray[np.float64], mass: NDArray[np.float64], wanted: NDArray[np.int64]
-) -> NDArray[np.int64] | None:
-    """Return the integer counts with the given total per class that gain the most, or None if there are none."""
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
-
-    n_atoms, n_classes = gains.shape
-    if (wanted < 0).any() or wanted.sum() != round(mass.sum()):
-        return None
-    if n_atoms == 0:
-        return np.zeros((0, n_classes), dtype=np.int64)
-    if n_classes == 2:
-        return assign_two_classes(gains, mass, wanted)
-    pair = np.arange(n_atoms * n_classes)
-    j, k = np.divmod(pair, n_classes)
-    rows = np.concatenate([j, n_atoms + k])
-    shape = (n_atoms + n_classes, pair.size)
-    limits: Any = csr_array((np.ones(2 * pair.size), (rows, np.concatenate([pair, pair]))), shape=shape)
-    found = linprog(
-        -gains.ravel(), A_eq=limits, b_eq=np.concatenate([mass, wanted]), bounds=(0, None), method="highs-ds"
-    )
-    return np.rint(np.asarray(found.x)).astype(np.int64).reshape(gains.shape) if found.status == 0 else None

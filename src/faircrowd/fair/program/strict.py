@@ -6,7 +6,7 @@ bounds what can still be gained, and so shows whether more atoms must be admitte
 """
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,7 @@ def best_counts_of_free_atoms(
     constraint: Constraint,
     seconds: float,
     relative_gap: float = 0.0,
+    nodes: int | None = None,
 ) -> tuple[NDArray[np.int64], float] | None:
     """Find the best counts of some atoms, while the others keep theirs; None if none were found.
 
@@ -92,8 +93,8 @@ def best_counts_of_free_atoms(
         Which atoms are free.
     start : ndarray of int64, shape (n_atoms, n_classes)
         The counts of the others.
-    seconds, relative_gap : float
-        When to stop.
+    seconds, relative_gap, nodes : float
+        When to stop. The same nodes are searched on every machine, whatever else it does.
 
     Returns
     -------
@@ -104,7 +105,9 @@ def best_counts_of_free_atoms(
     deadline = time.monotonic() + seconds
     narrowed, bound = constraint, np.inf
     for _ in range(_MAX_NARROWINGS):
-        found = _integer_program(atoms, group_mass, free, start, narrowed, deadline - time.monotonic(), relative_gap)
+        stop_at: Any = {"time_limit": max(deadline - time.monotonic(), 0.01), "mip_rel_gap": relative_gap}
+        stop_at |= {} if nodes is None else {"node_limit": nodes}
+        found = _integer_program(atoms, group_mass, free, start, narrowed, stop_at)
         if found is None:
             return None
         counts, bound = found[0], found[1] if np.isinf(bound) else bound  # a narrower bound would not hold
@@ -122,8 +125,7 @@ def _integer_program(
     free: NDArray[np.bool_],
     start: NDArray[np.int64],
     constraint: Constraint,
-    seconds: float,
-    relative_gap: float,
+    stop_at: Any,
 ) -> tuple[NDArray[np.int64], float] | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array, hstack
@@ -163,7 +165,7 @@ def _integer_program(
             ),
         ],
         # With presolve, HiGHS may print a line.
-        options={"time_limit": max(seconds, 0.01), "mip_rel_gap": relative_gap, "presolve": False},
+        options={**stop_at, "presolve": False},
     )
     if found.x is None:
         return None

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["assign_two_classes", "closest_totals", "shortest_stretch"]
+__all__ = ["closest_totals", "shortest_stretch"]
 
 
 def closest_totals(
@@ -38,21 +38,6 @@ def closest_totals(
     chosen = _best_stretch(group[order], rate[order], worth[order], mass.size, epsilon)
     found = count[order][chosen]
     return np.stack([mass - found, found], axis=1)
-
-
-def assign_two_classes(
-    gains: NDArray[np.float64], mass: NDArray[np.float64], wanted: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the counts of atoms with the given total per class that gain the most.
-
-    The second class goes to those atoms that gain the most by it.
-    """
-    size = np.rint(mass).astype(np.int64)
-    order = np.argsort(gains[:, 0] - gains[:, 1], kind="stable")
-    before = np.cumsum(size[order]) - size[order]
-    second = np.empty(size.size, dtype=np.int64)
-    second[order] = np.clip(wanted[1] - before, 0, size[order])
-    return np.stack([size - second, second], axis=1)
 
 
 @numba.njit(cache=True, nogil=True)

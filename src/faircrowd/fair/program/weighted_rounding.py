@@ -22,9 +22,12 @@ __all__ = ["round_weighted_counts"]
 _FREE_ATOMS = 120
 """About this many atoms are left to the integer program."""
 
-_SECONDS = 3.0
+_NODES = 500
 _RELATIVE_GAP = 1e-5
 """When the integer program stops: its labels are not claimed to be the best."""
+
+_SECONDS = 60.0
+"""A last resort: what is found in a time depends on the machine."""
 
 
 def round_weighted_counts(
@@ -54,7 +57,7 @@ def round_weighted_counts(
         atoms.group[heaviest_first], weight[heaviest_first], np.maximum(left, 0.0), counts, heaviest_first
     )
     free = _free_atoms(atoms, group_mass, multipliers, mixed)
-    found = best_counts_of_free_atoms(atoms, group_mass, free, counts, constraint, _SECONDS, _RELATIVE_GAP)
+    found = best_counts_of_free_atoms(atoms, group_mass, free, counts, constraint, _SECONDS, _RELATIVE_GAP, _NODES)
     return counts if found is None else found[0]
 
 
