@@ -105,7 +105,7 @@ def best_counts_of_free_atoms(
     deadline = time.monotonic() + seconds
     narrowed, bound = constraint, np.inf
     for _ in range(_MAX_NARROWINGS):
-        stop_at: Any = {"time_limit": max(deadline - time.monotonic(), 0.01), "mip_rel_gap": relative_gap}
+        stop_at = {"time_limit": max(deadline - time.monotonic(), 0.01), "mip_rel_gap": relative_gap}
         stop_at |= {} if nodes is None else {"node_limit": nodes}
         found = _integer_program(atoms, group_mass, free, start, narrowed, stop_at)
         if found is None:
@@ -125,7 +125,7 @@ def _integer_program(
     free: NDArray[np.bool_],
     start: NDArray[np.int64],
     constraint: Constraint,
-    stop_at: Any,
+    stop_at: dict[str, float],
 ) -> tuple[NDArray[np.int64], float] | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array, hstack
@@ -149,6 +149,7 @@ def _integer_program(
     rates = limits.on_rates @ rates_of(decided, group_mass).ravel()
     # Weights are divided by their mean, so that gains of tasks are about 1.
     scale = _SCALE / float(weight.mean()) if rows.size else _SCALE
+    options: Any = {**stop_at, "presolve": False}  # with presolve, HiGHS may print a line
     found = milp(
         np.concatenate([-scale * (weight[:, None] * atoms.gains[rows]).ravel(), np.zeros(n_centres)]),
         integrality=np.concatenate([np.ones(n_pairs), np.zeros(n_centres)]),
@@ -164,8 +165,7 @@ def _integer_program(
                 _SCALE * (limits.upper - rates),
             ),
         ],
-        # With presolve, HiGHS may print a line.
-        options={**stop_at, "presolve": False},
+        options=options,
     )
     if found.x is None:
         return None

@@ -219,7 +219,7 @@ class ExportFile:
         """The first records, up to where the file is damaged; none where there are no records."""
         found: list[Record] = []
         if self.kind == "table":  # its reader looks through the whole file for quotes that are not closed
-            names, *rest = self.first_cells[: _FIRST_RECORDS + 1] or [[]]
+            names, *rest = self.first_cells(_FIRST_RECORDS + 1) or [[]]
             return [dict(zip(map(str, names), row, strict=False)) for row in rest or [[None] * len(names)]]
         try:
             for record in islice(self.records(), _FIRST_RECORDS):
@@ -272,13 +272,12 @@ class ExportFile:
         if self.kind == "json" and next(iter(self.records()), None) is None:
             raise FileError(f"{self.path} is an empty JSON array; export it again.")
 
-    @cached_property
-    def first_cells(self) -> list[Sequence[object]]:
-        """The first rows of a text file with columns, as lists of cells."""
+    def first_cells(self, n_rows: int) -> list[Sequence[object]]:
+        """Return the first rows of a text file with columns, as lists of cells."""
         text = self.head.decode("utf-8", "replace")
         if len(self.head) > _HEAD_BYTES - 4 and "\n" in text:
             text = text[: text.rindex("\n")]
-        return list(_cells(io.StringIO(text, newline=""), self.text_source()))
+        return list(islice(_cells(io.StringIO(text, newline=""), self.text_source()), n_rows))
 
     def cells(self) -> Iterator[Sequence[object]]:
         """Yield the rows of a table without a header, as lists of cells; blank cells are None."""

@@ -104,7 +104,7 @@ def may_be_matrix(source: Source) -> bool:
 
 def _first_rows(export: ExportFile) -> Sequence[Row]:
     if export.kind == "table":
-        return export.first_cells[:_LOOKED_AT]
+        return export.first_cells(_LOOKED_AT)
     return list(islice(export.cells(), _LOOKED_AT)) if export.kind == "xlsx" else []
 
 
