@@ -3,6 +3,8 @@
 import io
 import signal
 import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 from faircrowd.storage.written_folders import forget_written, written_folders
 
@@ -22,6 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
             arguments = sys.argv[1:]
             if not {"--help", "--version", "spark"}.intersection(arguments):
                 _keep_pandas_out()
+                sys.meta_path.insert(0, _EmptyF2py())
         sys.exit(run(arguments))
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
@@ -33,6 +36,19 @@ def main(arguments: list[str] | None = None) -> int:
         what = "the files in " + ", ".join(map(str, done)) if done else "no results"
         sys.stderr.write(f"faircrowd: interrupted; {what} were written.\n")
         sys.exit(128 + signal.SIGINT)
+
+
+class _EmptyF2py:
+    """Finds an empty module for numpy.f2py: scipy copies all names of numpy and so loads this compiler, unused."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name == "numpy.f2py" else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python create the module as usual."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leave the module empty."""
 
 
 class _NoPandas:

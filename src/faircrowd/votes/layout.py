@@ -46,7 +46,8 @@ def moved(codes: Codes, place: Codes) -> Codes:
 
 def sort_inside_tasks(grouped: Grouped) -> None:
     """Sort each task's votes by worker; equal workers stay in the order of the rows."""
-    _sort_inside(grouped.offsets, grouped.worker, grouped.label)
+    if _sort_few_votes(grouped.offsets, grouped.worker, grouped.label) > _INSERTION_SORT_VOTES:
+        _sort_many_votes(grouped.offsets, grouped.worker, grouped.label)
 
 
 def repeated_votes(grouped: Grouped, *, keep: str) -> NDArray[np.bool_]:
@@ -91,14 +92,13 @@ def _scatter(place: Codes, source: Codes, target: Codes) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _sort_inside(offsets: NDArray[np.int64], worker: Codes, label: Codes) -> None:
-    """Sort each task's votes by worker, stably."""
+def _sort_few_votes(offsets: NDArray[np.int64], worker: Codes, label: Codes) -> int:
+    """Sort the votes of each task that has few by worker, stably; return the most votes that a task has."""
+    most = 0
     for t in range(offsets.size - 1):
         start, stop = offsets[t], offsets[t + 1]
+        most = max(most, stop - start)
         if stop - start > _INSERTION_SORT_VOTES:
-            order = np.argsort(worker[start:stop], kind="mergesort")
-            worker[start:stop] = worker[start:stop][order]
-            label[start:stop] = label[start:stop][order]
             continue
         for i in range(start + 1, stop):
             w, y = worker[i], label[i]
@@ -109,6 +109,18 @@ def _sort_inside(offsets: NDArray[np.int64], worker: Codes, label: Codes) -> Non
                 j -= 1
             worker[j + 1] = w
             label[j + 1] = y
+    return most
+
+
+@numba.njit(cache=True, nogil=True)
+def _sort_many_votes(offsets: NDArray[np.int64], worker: Codes, label: Codes) -> None:
+    """Sort the votes of each task that has many; numba's sort takes seconds to compile, and few crowds need it."""
+    for t in range(offsets.size - 1):
+        start, stop = offsets[t], offsets[t + 1]
+        if stop - start > _INSERTION_SORT_VOTES:
+            order = np.argsort(worker[start:stop], kind="mergesort")
+            worker[start:stop] = worker[start:stop][order]
+            label[start:stop] = label[start:stop][order]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -19,6 +19,9 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Leaning", "compare", "judge"]
 
+_FEW_GROUPS = 3
+"""So few groups are not worth a sort."""
+
 _MAX_CELLS = 1 << 20
 """As many rates are compared at a time."""
 
@@ -159,7 +162,7 @@ def _certain_pairs(
         if confidence is not None:
             corrected = _corrected(confidence, n_pairs)
             (low, high), (lowest, highest) = wilson(x, n, confidence), wilson(x, n, corrected)
-            of, a, b = _pairsin_front(rates, seen, high - rates, rates - low, lowest - rates, rates - highest)
+            of, a, b = _pairs(rates, seen, high - rates, rates - low, lowest - rates, rates - highest)
             table = x[of, a], n[of, a], x[of, b], n[of, b]
             first = np.searchsorted(of, row)  # the first pair of each worker
             farthest = np.maximum.reduceat(newcombe(*table, confidence)[1], first)
@@ -178,8 +181,18 @@ def _corrected(confidence: float, n_pairs: int) -> float:
     return 1 - (1 - confidence) / (2 * n_pairs - 1)
 
 
+def _pairs(
+    rates: NDArray[np.float64], seen: NDArray[np.bool_], *ends: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], ...]:
+    """Return row and groups of the pairs that can be extreme; of few groups, all pairs."""
+    if seen.shape[1] > _FEW_GROUPS:
+        return _pairs_in_front(rates, seen, *ends)
+    both = seen[:, :, None] & seen[:, None, :] & ~np.eye(seen.shape[1], dtype=bool)
+    return np.nonzero(both)
+
+
 @numba.njit(cache=True, nogil=True)
-def _pairsin_front(
+def _pairs_in_front(
     rates: NDArray[np.float64],
     seen: NDArray[np.bool_],
     above_of_more: NDArray[np.float64],
@@ -192,9 +205,9 @@ def _pairsin_front(
     for w in range(rates.shape[0]):
         groups = np.flatnonzero(seen[w])
         rate = rates[w][groups]
-        for ends in range(2 if groups.size > 3 else 1):
+        for ends in range(2 if groups.size > _FEW_GROUPS else 1):
             more = less = np.arange(groups.size)
-            if groups.size > 3:  # so few are not worth a sort
+            if groups.size > _FEW_GROUPS:
                 more = in_front(rate, (below_of_more if ends else above_of_more)[w][groups])
                 less = in_front(-rate, (above_of_less if ends else below_of_less)[w][groups])
             if n + more.size * less.size > found.shape[1]:
