@@ -50,6 +50,9 @@ __all__ = [
     "wilson",
 ]
 
+FEW_GROUPS = 3
+"""So few groups are not worth a sort, nor a kernel that sorts."""
+
 _MAX_PAIRS_AT_ONCE = 1 << 18
 
 Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -279,6 +282,8 @@ def _extreme_groups(
     x: NDArray[np.float64], n: NDArray[np.float64], z: float, *, above: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the groups that may come first, and second, in the difference with the highest upper (or lower) end."""
+    if x.size <= FEW_GROUPS:
+        return np.arange(x.size), np.arange(x.size)
     rate = x / n
     low, high = _wilson(x, n, z)
     return in_front(rate, high if above else low), in_front(-rate, -(low if above else high))

@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 from faircrowd._display import Displayed
 from faircrowd._steps import count_steps
-from faircrowd.audit.intervals import in_front, newcombe, wilson
+from faircrowd.audit.intervals import FEW_GROUPS, in_front, newcombe, wilson
 from faircrowd.audit.workers.shrinkage import shrunken_gaps
 from faircrowd.audit.workers.significance import benjamini_hochberg, fisher_tests
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Leaning", "compare", "judge"]
-
-_FEW_GROUPS = 3
-"""So few groups are not worth a sort."""
 
 _MAX_CELLS = 1 << 20
 """As many rates are compared at a time."""
@@ -185,7 +182,7 @@ def _pairs(
     rates: NDArray[np.float64], seen: NDArray[np.bool_], *ends: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], ...]:
     """Return row and groups of the pairs that can be extreme; of few groups, all pairs."""
-    if seen.shape[1] > _FEW_GROUPS:
+    if seen.shape[1] > FEW_GROUPS:
         return _pairs_in_front(rates, seen, *ends)
     both = seen[:, :, None] & seen[:, None, :] & ~np.eye(seen.shape[1], dtype=bool)
     return np.nonzero(both)
@@ -205,9 +202,9 @@ def _pairs_in_front(
     for w in range(rates.shape[0]):
         groups = np.flatnonzero(seen[w])
         rate = rates[w][groups]
-        for ends in range(2 if groups.size > _FEW_GROUPS else 1):
+        for ends in range(2 if groups.size > FEW_GROUPS else 1):
             more = less = np.arange(groups.size)
-            if groups.size > _FEW_GROUPS:
+            if groups.size > FEW_GROUPS:
                 more = in_front(rate, (below_of_more if ends else above_of_more)[w][groups])
                 less = in_front(-rate, (above_of_less if ends else below_of_less)[w][groups])
             if n + more.size * less.size > found.shape[1]:
