@@ -4,6 +4,7 @@ Names are imported on first use, so that ``import faircrowd`` is quick.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -87,6 +88,10 @@ __all__ = [
     "simulate_crowd",
     "write_dossier",
 ]
+
+
+if find_spec("sklearn") is None:  # then it cannot be imported: "from faircrowd import *" leaves it out
+    __all__.remove("FairClassifier")
 
 
 def __getattr__(name: str) -> Any:

@@ -36,7 +36,7 @@ def test_a_run_has_all_its_parts(read: ReadOptions) -> None:
     assert run.frontier().at(0.05).believed_accuracy == pytest.approx(
         run.fair.frontier_.at(0.05).believed_accuracy, abs=1e-12
     )
-    assert run.text().startswith("read ")
+    assert run.text().startswith("result ")
     assert not run.in_sample
 
 

@@ -15,6 +15,7 @@ from faircrowd.fair.program.atoms import merge
 from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.left_out import compared_groups
 from faircrowd.fair.tasks.problem import Problem
+from faircrowd.report.words.belief_notes import CERTAIN
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
 __all__ = ["Reasons"]
@@ -175,6 +176,9 @@ class Reasons:
         if rank == 0:
             return f"{self._from_to(task)}, which gains more under the objective"
         which = f"number {rank:,} of {total:,} such changes, the least certain first" if total > 1 else "1 such change"
+        if total > 1 and self.problem.posterior[task, self.problem.own[task]] > CERTAIN:
+            which = f"1 of {total:,} such changes; the posterior of {self._classes[self.problem.own[task]]} was above "
+            which += f"{CERTAIN:g}, so which tasks change means little"
         return f"{self._from_to(task)} {self._aim(task)}; {which}"
 
     def _drawn(self, task: int, chance: float) -> str:

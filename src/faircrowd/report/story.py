@@ -126,14 +126,14 @@ def fair_story(
     facts = ChartFacts(votes, posterior, result, tally, frontier, audit, groups, classes, asked, shown, chosen, columns)
     return {
         "title": "Fair labels" if asked else "Labels and groups",
-        "verdict": parity_verdict(result.certificate, asked=asked),
+        "verdict": parity_verdict(result.certificate, summary, asked=asked),
         "opening": parity_opening(
             summary,
             result.certificate,
             columns,
             asked=asked,
             who=who,
-            right=_right_by_group(result, truth, groups) if scored and asked else {},
+            right=(summary.accuracy_by_group or {}) if scored and asked else {},
         ),
         "answer": _answer(summary, result, asked),
         "alarms": alarms_of(summary, result.alarm if asked else None),
@@ -386,19 +386,6 @@ def _errors(
         row = {"group": groups[a], "known": f"{int(member.sum()):,}", "before": cells[0], "after": cells[1]}
         rows.append({**row, "off": any(pair.is_off for pair in pairs), "words": pairs[-1].in_words if pairs else "–"})
     return {"classes": [classes[k] for k in shown], "rows": rows, "more_groups": not_shown(len(groups))}
-
-
-def _right_by_group(result: FairResult, truth: Codes | None, groups: list[str]) -> dict[str, tuple[float, float]]:
-    """Return the share of right labels of each group, before and after, where the truth is known."""
-    problem, found = result.problem, {}
-    for a, name in enumerate(groups):
-        member = np.flatnonzero((problem.group == a) & (truth != -1)) if truth is not None else np.empty(0, np.int64)
-        if truth is not None and member.size:
-            before, after = (
-                float((labels[member] == truth[member]).mean()) for labels in (problem.own, result.solved.labels)
-            )
-            found[name] = before, after
-    return found
 
 
 def _share(right: NDArray[np.bool_]) -> str:

@@ -44,6 +44,7 @@ __all__ = ["Summary", "estimate_facts", "fair_lines", "group_facts", "rule_lines
 _SMALL_GROUP = 30
 _TASKS_PER_PIECE = 1 << 18
 _MAX_SHOWN_CHANGES = 8
+_MAX_SHOWN_GROUPS = 6
 _MAX_SHOWN_RULE = 16
 
 
@@ -89,6 +90,8 @@ class Summary:
         Real accuracy: the share of right labels among the tasks whose truth is known.
     accuracy_before : float or None
         The same of the aggregator's own labels, where the labels were made fair.
+    accuracy_by_group : dict or None
+        In each group: the real accuracy of the aggregator's own labels, and of the fair ones.
     accuracy_in_sample : bool
         Whether the model learned from the same labels, so that its accuracy does not test it.
     truths : int or None
@@ -141,6 +144,7 @@ class Summary:
     believed_accuracy_before: float | None = None
     accuracy: float | None = None
     accuracy_before: float | None = None
+    accuracy_by_group: dict[str, tuple[float, float]] | None = None
     accuracy_in_sample: bool = False
     truths: int | None = None
     truth_gap: float | None = None
@@ -212,15 +216,16 @@ class Summary:
         if self.truth_gap is not None:
             where = _where(self.truth_gap, self.truth_gap_between, self.truth_shares)
             some = "" if self.truths == self.tasks else f", of the {self.truths:,} tasks whose truth is known"
-            said.append(
-                ("true gap", f"{self.truth_gap:.3f} between the true labels of the groups{self._columns}{some}{where}")
-            )
+            forced = "; labels that are closer cannot all be right" if self._is_closer_than_truth else ""
+            found = f"{self.truth_gap:.3f} between the true labels of the groups{self._columns}{some}{where}{forced}"
+            said.append(("true gap", found))
         elif self.estimated_truth_gap is not None:
             gap = self.estimated_truth_gap
-            found = f"{gap.estimate:.3f} ({gap.low:.3f} to {gap.high:.3f}) between the true labels of the groups"
-            said.append(
-                ("true gap", f"{found}{self._columns}, as estimated; being the largest of several, rather too high")
-            )
+            found, how = f"{gap.estimate:.3f}", ", by all of them: they are known"
+            if gap.n_gold < self.tasks:
+                found += f" ({gap.low:.3f} to {gap.high:.3f})"
+                how = ", as estimated; it tends to be too high, as it is the largest of several differences"
+            said.append(("true gap", f"{found} between the true labels of the groups{self._columns}{how}"))
         if self.estimated_accuracy is not None:
             said.append(("estimated", self._estimated(self.estimated_accuracy)))
         elif self.estimated_accuracy_before is not None:
@@ -232,6 +237,8 @@ class Summary:
             which = "it learned from (not a test)" if self.accuracy_in_sample else "whose truth is known"
             real = f"{self.accuracy:.1%} of the {self.truths:,} tasks {which}{self._before(believed=False)}"
             said.append(("accuracy", real))
+            if self.accuracy_by_group and not self.accuracy_in_sample:
+                said.append(("by group", _by_group_in_words(self.accuracy_by_group)))
         return [*said, *(("warning", line) for line in self.warnings_of_belief)]
 
     def notes(self, *, of_audit: bool = False) -> list[str]:
@@ -269,7 +276,12 @@ class Summary:
     @property
     def doubts(self) -> list[str]:
         """Why the believed accuracy may be far off, if there are signs of it."""
-        return belief_notes(self.independence, self.certain_changes)
+        return belief_notes(self.independence, self.certain_changes, is_scored=self.is_scored)
+
+    @property
+    def _is_closer_than_truth(self) -> bool:
+        both = self.truth_gap, self.gap
+        return bool(self.made_fair) and None not in both and round(both[0] or 0, 3) > round(both[1] or 0, 3)
 
     @property
     def _columns(self) -> str:
@@ -287,7 +299,10 @@ class Summary:
         if before is None or price is None:
             return f"accuracy {accuracy}"
         cost, low, high = estimate_texts(price, "points")
-        return f"accuracy {accuracy}; {before.estimate:.1%} before fairness, whose price is {cost} ({low} to {high})"
+        around = "" if price.n_gold == self.tasks else f" ({low} to {high})"
+        counted = f"{accuracy.estimate:.1%}, counted: all tasks are known"
+        told = str(accuracy) if accuracy.n_gold < self.tasks else counted
+        return f"accuracy {told}; {before.estimate:.1%} before fairness, whose price is {cost}{around}"
 
     def _rounds(self) -> str:
         if self.rounds is None:
@@ -363,6 +378,7 @@ def summarise(
         believed_accuracy_before=None if own is None else believed_accuracy(posterior.values, own),
         accuracy=right,
         accuracy_before=None if own is None else share_right(own, truth),
+        accuracy_by_group=None if own is None else _by_group(votes, own, _as_reviewed(labels, truth, reviewed), truth),
         accuracy_in_sample=in_sample and right is not None,
         truths=None if truth is None or right is None else int(np.count_nonzero(truth != -1)),
         **estimate_facts(model, estimates, is_fair=fair is not None),
@@ -393,6 +409,41 @@ def _by_posterior(
 def _as_reviewed(labels: Codes, truth: Codes | None, reviewed: NDArray[np.bool_] | None) -> Codes:
     """Return labels in which a person has found the truth of reviewed tasks, where it is known."""
     return labels if truth is None or reviewed is None else np.where(reviewed, truth, labels)
+
+
+def _by_group(
+    votes: VoteTable, own: Codes, labels: Codes, truth: Codes | None
+) -> dict[str, tuple[float, float]] | None:
+    """Return the share of right labels of each group, before and after; None if there is no truth or no group."""
+    if votes.groups is None or votes.group is None or truth is None:
+        return None
+    known = np.flatnonzero(truth != -1)
+    group, n_groups = votes.group[known], len(votes.groups)
+    tasks = np.bincount(group, minlength=n_groups)
+    before, after = (
+        np.bincount(group, weights=codes[known] == truth[known], minlength=n_groups) for codes in (own, labels)
+    )
+    rows = zip(votes.groups.names, tasks.tolist(), before.tolist(), after.tolist(), strict=True)
+    return {name: (one / n, other / n) for name, n, one, other in rows if n}
+
+
+def _by_group_in_words(right: Mapping[str, tuple[float, float]]) -> str:
+    """Return where labels became right less or more often, the largest loss first if groups are many.
+
+    Examples
+    --------
+    >>> _by_group_in_words({"a": (0.8, 0.7), "b": (0.6, 0.6)})
+    '70.0% in group a (80.0% before), 60.0% in group b (as before)'
+    """
+    shown = list(right.items())
+    if len(shown) > _MAX_SHOWN_GROUPS:
+        shown = sorted(shown, key=lambda item: item[1][1] - item[1][0])[:_MAX_SHOWN_GROUPS]
+    said = []
+    for name, (before, after) in shown:
+        was = "as before" if f"{before:.1%}" == f"{after:.1%}" else f"{before:.1%} before"
+        said.append(f"{after:.1%} in group {name} ({was})")
+    rest = len(right) - len(shown)
+    return ", ".join(said) + (f" and {rest:,} more groups, which lost less" if rest > 0 else "")
 
 
 def estimate_facts(model: Aggregator, estimates: GoldEstimates | None, *, is_fair: bool) -> dict[str, Any]:

@@ -33,6 +33,13 @@ from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["CHARTS_OF_ESTIMATOR", "chart_of_estimator", "frame_of_estimator", "html_of_estimator", "score_of_estimator"]
 
+_IN_PYTHON = {
+    "the column why of labels.csv": "the column why of to_frame(why=True)",
+    "use labels.csv for": "use labels_ for",
+    "and rule.json for": "and rule_ for",
+}
+"""Names of files, and what has the same in Python."""
+
 CHARTS_OF_ESTIMATOR = (*FAIR_CHARTS, "reliability", "workers")
 _NEXT = ("summary()", "plot()", "frontier_.plot()", "to_frame()", "score(truth)", "report('report.html')")
 
@@ -80,7 +87,15 @@ def _notes(run: Run) -> list[str]:
     """Return what else the terminal says below its lines, and why limits are exceeded."""
     certificate, doubts = run.certificate, run.summary.doubts
     why = excess_in_words(certificate) if isinstance(certificate, Certificate) else certificate and certificate.why
-    return [*([why] if why else []), *(note for note in run.all_notes() if note not in doubts)]
+    notes = (note for note in run.all_notes() if note not in doubts)
+    return [*([why] if why else []), *map(_without_files, notes)]
+
+
+def _without_files(note: str) -> str:
+    """Name what Python has in the place of files that only the command line writes."""
+    for file, name in _IN_PYTHON.items():
+        note = note.replace(file, name)
+    return note
 
 
 def chart_of_estimator(fair: FairCrowd, chart: str = "rates", truth: ByTask | None = None) -> Chart:

@@ -38,6 +38,7 @@ from faircrowd.report.constrained.constrained_story import (
     constrained_story,
     left_out_words,
 )
+from faircrowd.report.opening.plain_words import constrained_verdict, parity_verdict
 from faircrowd.report.story import fair_story, plain_story
 from faircrowd.report.words.agreement_words import agreement_lines, agreement_story
 from faircrowd.report.words.fair_words import not_ruled_out, off_rule_in_words
@@ -334,7 +335,18 @@ class Run:
                 *([] if self.audit is None else audit_lines(self.audit)),
                 *agreement_lines(self.agreement, with_alpha=self.audit is None),
             ]
-        return [*self.summary.lines(), *(("warning", warning) for warning in self.warnings), *more]
+        own = self.summary.lines()
+        alarms = [line for line in own if line[0] == "warning"]
+        alarms += [("warning", warning) for warning in self.warnings]
+        return [*self._verdict(), *(line for line in own if line[0] != "warning"), *more, *alarms]
+
+    def _verdict(self) -> list[tuple[str, str]]:
+        """Return whether the labels keep what was asked for, and how many are wrong."""
+        if isinstance(self.certificate, ConstrainedCertificate):
+            return [("result", constrained_verdict(self.certificate, self.summary))]
+        if self.certificate is None or self.options.audit is not None:
+            return []
+        return [("result", parity_verdict(self.certificate, self.summary, asked=True))]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -382,7 +394,9 @@ class Run:
         if result is None or self.certificate is None:
             return []
         told = off_rule_in_words(result)
-        found = [f"{told}; labels.csv holds for these tasks, rule.json is for new ones"] if told else []
+        found = (
+            [f"{told}. Nothing is wrong: use labels.csv for these tasks, and rule.json for new ones"] if told else []
+        )
         return [*found, *not_ruled_out(self.certificate, strict=result.strict)]
 
     def details(self) -> dict[str, Any]:

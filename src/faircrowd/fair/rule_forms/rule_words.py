@@ -141,10 +141,15 @@ def change_in_words(name: str, added: float, of: str = "") -> str:
     --------
     >>> change_in_words("hire", -0.02, " times the posterior of hire")
     'label hire lowered by 0.0200 times the posterior of hire'
+    >>> change_in_words("hire", 4e-10 - 1)
+    'label hire lowered by 1 - 4e-10, so that only certain ones remain'
     """
     if abs(added) < _NOTHING:
         return ""
-    return f"label {name} {'raised' if added > 0 else 'lowered'} by {abs(added):.4f}{of}"
+    by, rest = f"{abs(added):.4f}", 1 - abs(added)
+    if 0 < rest < _NOTHING and not of:
+        by = f"1 - {rest:.0e}".replace("e-0", "e-") + ("" if added > 0 else ", so that only certain ones remain")
+    return f"label {name} {'raised' if added > 0 else 'lowered'} by {by}{of}"
 
 
 def added_by(prices: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -106,7 +106,7 @@ def _check_estimator(estimator: object) -> None:
     elif isinstance(estimator, Real) and not isinstance(estimator, bool):
         said = (
             f"estimator={estimator!r} is a number, and the first argument is the aggregator; give epsilon by its name: "
-            f"FairCrowd(DawidSkene(), epsilon={estimator!r})."
+            f"FairCrowd(DawidSkene(pooling='learned'), epsilon={estimator!r})."
         )
     else:
         said = (
@@ -132,7 +132,7 @@ def _refuse_votes(data: object) -> None:
     if is_table or isinstance(data, str | os.PathLike):
         raise InputError(
             "Without an estimator FairCrowd takes a posterior (one row per task, one column per class), and these look "
-            "like votes; give it an estimator, such as FairCrowd(DawidSkene(), epsilon=0.05)."
+            "like votes; give it an estimator, such as FairCrowd(DawidSkene(pooling='learned'), epsilon=0.05)."
         )
 
 

@@ -202,7 +202,7 @@ def constrained_story(
         "charts": limits["charts"],
         "stops": limits["stops"],
         "title": "Labels under constraints",
-        "verdict": constrained_verdict(c),
+        "verdict": constrained_verdict(c, summary),
         "opening": constrained_opening(
             summary, c, [one.group_columns or all_columns for one in result.problem.constraints], who=who
         ),

@@ -76,8 +76,8 @@ def plain_verdict(summary: Summary) -> str:
     return f"{summary.tasks:,} tasks have one label each, from {summary.votes:,} votes."
 
 
-def parity_verdict(certificate: Certificate, *, asked: bool) -> str:
-    """Return whether labels keep the gap that was asked for.
+def parity_verdict(certificate: Certificate, summary: Summary | None = None, *, asked: bool) -> str:
+    """Return whether labels keep the gap that was asked for and, of a run, how many of them are wrong.
 
     Examples
     --------
@@ -88,27 +88,28 @@ def parity_verdict(certificate: Certificate, *, asked: bool) -> str:
     >>> parity_verdict(fair.certificate, asked=True)
     'The labels keep the limit: the groups are 50.0 points apart (50.0 allowed, 100.0 before).'
     """
-    c = certificate
+    c, but = certificate, _but(summary)
     digits = next((n for n in (1, 2, 3, 4) if within(c.gap, c.epsilon) or _differ(c.gap, c.epsilon, n)), 6)
     now, before, limit = (_number(value, digits) for value in (c.gap, c.gap_before, c.epsilon))
     if not asked:
         return f"The groups are {before} points apart; no limit was set."
     if c.changed == 0 and within(c.gap, c.epsilon):
         return (
-            f"The labels kept the limit from the start: the groups are {now} points apart, at most {limit} are allowed."
+            f"The labels kept the limit from the start{but}: the groups are {now} points apart, "
+            f"at most {limit} are allowed."
         )
     apart = f"the groups are {now} points apart ({limit} allowed, {before} before)"
     if within(c.gap, c.epsilon):
-        return f"The labels keep the limit: {apart}."
+        return f"The labels keep the limit{but}: {apart}."
     if c.decision == "randomized":
-        return f"The labels keep the limit on average over random draws; in this one {apart}."
+        return f"The labels keep the limit on average over random draws{but}; in this one {apart}."
     if within(c.gap, c.gap_allowed):
-        return f"The labels keep the limit as far as whole tasks allow: {apart}."
+        return f"The labels keep the limit as far as whole tasks allow{but}: {apart}."
     return f"The labels MISS the limit: {apart}."
 
 
-def constrained_verdict(certificate: ConstrainedCertificate) -> str:
-    """Return whether labels keep the constraints."""
+def constrained_verdict(certificate: ConstrainedCertificate, summary: Summary | None = None) -> str:
+    """Return whether labels keep the constraints and, of a run, how many of them are wrong."""
     kept = sum(one.kept for one in certificate.constraints)
     total = len(certificate.constraints)
     all_of = {1: "The requirement", 2: "Both requirements"}.get(total, f"All {total:,} requirements")
@@ -117,7 +118,25 @@ def constrained_verdict(certificate: ConstrainedCertificate) -> str:
         return f"{missed:,} of {total:,} requirements {'is' if missed == 1 else 'are'} MISSED."
     as_believed = any(one.is_believed for one in certificate.constraints)
     so_far = ", if the method's own probabilities are right" if as_believed else ""
-    return f"{all_of} {'is' if total == 1 else 'are'} kept{so_far}."
+    return f"{all_of} {'is' if total == 1 else 'are'} kept{so_far}{_but(summary)}."
+
+
+def _but(summary: Summary | None) -> str:
+    """Say how many labels are wrong: a limit that is kept says nothing about it."""
+    s = summary
+    if s is None:
+        return ""
+    if s.accuracy is not None and not s.accuracy_in_sample:
+        which = "them" if s.truths == s.tasks else f"the {s.truths:,} that can be checked"
+        return f", but {_rounded_share(1 - s.accuracy)} of {which} are wrong" if s.accuracy < 1 else ""
+    if s.estimated_accuracy is not None:
+        how = "" if s.estimated_accuracy.n_gold == s.tasks else "an estimated "
+        return f", but {how}{_rounded_share(1 - s.estimated_accuracy.estimate)} of them are wrong"
+    return ", but how many of them are right is not known"
+
+
+def _rounded_share(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
 
 
 # Openings: a paragraph each.

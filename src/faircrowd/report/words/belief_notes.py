@@ -10,9 +10,9 @@ from faircrowd.aggregate.posterior import Posterior, probabilities
 from faircrowd.audit.independence import Independence, check_independence
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["CertainChanges", "belief_notes", "certain_changes", "independence_of"]
+__all__ = ["CERTAIN", "CertainChanges", "belief_notes", "certain_changes", "independence_of"]
 
-_CERTAIN = 0.999
+CERTAIN = 0.999
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,22 @@ def certain_changes(model: Aggregator, posterior: Posterior, labels: Codes) -> C
     if changed.size == 0 or not _is_uncalibrated(model):
         return None
     before = probabilities(posterior.scores[changed], posterior.is_log).max(axis=1)
-    return CertainChanges(int(changed.size), int((before > _CERTAIN).sum()))
+    return CertainChanges(int(changed.size), int((before > CERTAIN).sum()))
 
 
-def belief_notes(independence: Independence | None, changes: CertainChanges | None) -> list[str]:
-    """Return what a reader should know before believing a posterior."""
+def belief_notes(
+    independence: Independence | None, changes: CertainChanges | None, *, is_scored: bool = False
+) -> list[str]:
+    """Return what a reader should know before believing a posterior; known labels may tell the accuracy already."""
     said = []
     if independence is not None and independence.rejected:
         said.append(
             f"{independence}; its belief of {independence.believed_accuracy:.1%} is not an accuracy: "
-            "50 known labels would tell (CalibratedCrowd())"
+            f"{'known labels correct it' if is_scored else '50 known labels would tell'} (CalibratedCrowd())"
         )
     if changes is not None and 2 * changes.certain > changes.changed:
         said.append(
-            f"the model was certain (more than {_CERTAIN}) of {changes.certain:,} of the {changes.changed:,} labels "
+            f"the model was certain (more than {CERTAIN}) of {changes.certain:,} of the {changes.changed:,} labels "
             "that changed, so which labels change is decided by digits that mean little: use "
             "CalibratedCrowd() or MajorityVote()"
         )

@@ -25,6 +25,9 @@ __all__ = [
 ]
 
 _FEWEST_DIGITS, _MOST_DIGITS = 3, 9
+_WORTH_A_NOTE = 1e-3
+"""Of less, what is proved (:func:`proof_in_words`) says enough."""
+
 _MOST_CELLS = 2_000_000
 """Of more tasks times classes, labels are not compared with the rule."""
 
@@ -78,6 +81,8 @@ def cost_in_words(certificate: Certificate, real_price: float | None, estimated:
     if estimated is not None:
         price, low, high = estimate_texts(estimated, "points")
         said = f"at an estimated price of {price} of accuracy ({low} to {high})"
+        if estimated.low == estimated.high:  # all tasks are known
+            said = f"at a price of {price} of accuracy"
     if real_price is None:
         return said
     rose = f"; real accuracy rose by {in_points(-real_price)}"
@@ -165,7 +170,7 @@ def off_rule_in_words(result: FairResult | ConstrainedResult) -> str:
 def not_ruled_out(certificate: Certificate | ConstrainedCertificate, *, strict: bool) -> list[str]:
     """Return by how much other labels may be better, and what searches for them, where the proof leaves some room."""
     c = certificate
-    if c.optimal or strict or c.decision == "randomized" or c.optimality_gap <= EQUAL_VALUES:
+    if c.optimal or strict or c.decision == "randomized" or c.optimality_gap <= _WORTH_A_NOTE:
         return []
     better = f"labels that are better by up to {c.optimality_gap:.2g} are not ruled out"
     return [f"{better}; strict=True searches all choices of whole tasks for the best"]
