@@ -163,7 +163,7 @@ def _read_table(read: ReadOptions, engine: EngineOptions | None = None, *, is_ju
                 raise InputError(f"{read.votes} has only one judge{which} to use, and no probabilities: {_ONE_JUDGE}")
             if not table.report.rows_read:
                 raise InputError(
-                    f"{read.votes} has no vote to use: it has no rows. Is it the right file, and complete?"
+                    f"{read.votes} has no vote to use: it has no rows. Is it the right file?"
                 )
             found = f"only one {name}{which}" if count else f"no {name}"
             raise InputError(
