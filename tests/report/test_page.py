@@ -171,7 +171,7 @@ def test_belief_stands_beside_truth(fair: Path) -> None:
         inside = tasks["group"] == group
         ones = inside & (tasks["truth"] == 1)
         assert row[:2] == [group, str(inside.sum())]
-        for place, part, where in ((2, real, inside), (3, believed, inside), (6, real, ones)):
+        for place, part, where in ((2, real, inside), (3, believed, inside), (5, real, ones)):
             before, after = (part[name][where].mean() for name in ("label_before", "label"))
             assert row[place] == f"{before:.1%} → {after:.1%}"
     for row, group in zip([cells(row) for row in truth.split("<tr>")[1:]], "ab", strict=True):

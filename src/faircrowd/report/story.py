@@ -384,7 +384,7 @@ def _errors(
             if member.any() and not summary.accuracy_in_sample:
                 pairs.append(Pair("accuracy", believed, float(right[member].mean()), int(member.sum())))
         row = {"group": groups[a], "known": f"{int(member.sum()):,}", "before": cells[0], "after": cells[1]}
-        rows.append({**row, "off": any(pair.is_off for pair in pairs), "words": pairs[-1].in_words if pairs else "–"})
+        rows.append({**row, "off": any(pair.is_off for pair in pairs)})
     return {"classes": [classes[k] for k in shown], "rows": rows, "more_groups": not_shown(len(groups))}
 
 

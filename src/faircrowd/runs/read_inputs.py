@@ -162,9 +162,7 @@ def _read_table(read: ReadOptions, engine: EngineOptions | None = None, *, is_ju
             if name == "worker" and count and (is_jury or _is_log_of_judges(read)):
                 raise InputError(f"{read.votes} has only one judge{which} to use, and no probabilities: {_ONE_JUDGE}")
             if not table.report.rows_read:
-                raise InputError(
-                    f"{read.votes} has no vote to use: it has no rows. Is it the right file?"
-                )
+                raise InputError(f"{read.votes} has no vote to use: it has no rows. Is it the right file?")
             found = f"only one {name}{which}" if count else f"no {name}"
             raise InputError(
                 f"{read.votes} has {found} to use; a consensus needs at least two. {_what_was_read(read, name)}"
