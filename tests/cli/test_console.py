@@ -47,3 +47,18 @@ def test_a_long_loop_shows_how_far_it_is() -> None:
     with Console(as_json=True).waiting("auditing the crowd"):
         assert list(count_steps("ab", "letter")) == ["a", "b"]
     assert not text.getvalue()
+
+
+def test_a_terminal_shows_long_texts_below_each_other() -> None:
+    """A pipe has one line each, which programs can search."""
+    long = "one two three four five six seven eight nine ten"
+    for is_terminal, shown in (
+        (True, "a   one two three four five six seven\n    eight nine ten\n"),
+        (False, f"a   {long}\n"),
+    ):
+        console, text = Console(as_json=False), io.StringIO()
+        console._out = rich.console.Console(
+            file=text, force_terminal=is_terminal, color_system=None, width=40, soft_wrap=True
+        )
+        console.pairs([("a", long), ("bc", "")])
+        assert text.getvalue() == f"{shown}bc  \n"

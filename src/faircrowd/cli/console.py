@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Console", "open_in_browser", "plain"]
 
+_LEAST_ROOM = 30
 _LONGEST_TEXT = 1000
 _ALARMING = "warning"
 """The heading of what is printed in red."""
@@ -136,12 +137,17 @@ class Console:
         self.pairs([*lines, *(("note", note) for note in notes), ("wrote", str(written))])
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Print headings with texts, in two columns."""
+        """Print headings with texts, in two columns; a terminal shows long texts below each other."""
         width = max(len(plain(heading)) for heading, _ in pairs)
+        room = self._out.width - width - 2 if self._out.is_terminal else 0
         for heading, text in pairs:
             colour = "red" if heading == _ALARMING else ""
-            shown = (f"{plain(heading):<{width}}", f"bold {colour}".strip()), "  ", (plain(text, _LONGEST_TEXT), colour)
-            self._out.print(Text.assemble(*shown))
+            told = Text(plain(text, _LONGEST_TEXT), colour)
+            lines = told.wrap(self._out, room) if room >= _LEAST_ROOM else [told]
+            for number, line in enumerate(lines):
+                line.rstrip()
+                name = "" if number else plain(heading)
+                self._out.print(Text.assemble((f"{name:<{width}}", f"bold {colour}".strip()), "  ", line))
 
     def table(
         self, header: Sequence[str], rows: Sequence[Sequence[str]], alarming: Collection[tuple[int, int]] = ()
