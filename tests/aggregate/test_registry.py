@@ -168,7 +168,8 @@ def test_type_checkers_see_what_the_packages_list() -> None:
 
     for package in (fc, fc.aggregate):
         tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
-        (checked,) = (node for node in tree.body if isinstance(node, ast.If))
+        ifs = (node for node in tree.body if isinstance(node, ast.If))
+        (checked,) = (node for node in ifs if ast.unparse(node.test) == "TYPE_CHECKING")
         imported = {alias.name for node in checked.body for alias in node.names}  # type: ignore[attr-defined]
         submodules = set(dir(fc)) - set(fc.__all__) - {"__version__"} if package is fc else set()
         assert imported == set(package.__all__) | submodules

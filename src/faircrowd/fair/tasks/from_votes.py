@@ -106,7 +106,7 @@ def _check_estimator(estimator: object) -> None:
     elif isinstance(estimator, Real) and not isinstance(estimator, bool):
         said = (
             f"estimator={estimator!r} is a number, and the first argument is the aggregator; give epsilon by its name: "
-            f"FairCrowd(DawidSkene(pooling='learned'), epsilon={estimator!r})."
+            f"FairCrowd(DawidSkene(), epsilon={estimator!r})."
         )
     else:
         said = (
