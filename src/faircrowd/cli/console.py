@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Console", "open_in_browser", "plain"]
 
-_LEAST_ROOM = 30
+_LEAST_ROOM, _WIDEST_HEADING = 30, 24
 _LONGEST_TEXT = 1000
 _ALARMING = "warning"
 """The heading of what is printed in red."""
@@ -138,7 +138,7 @@ class Console:
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Print headings with texts, in two columns; a terminal shows long texts below each other."""
-        width = max(len(plain(heading)) for heading, _ in pairs)
+        width = min(max(len(plain(heading)) for heading, _ in pairs), _WIDEST_HEADING)
         room = self._out.width - width - 2 if self._out.is_terminal else 0
         for heading, text in pairs:
             colour = "red" if heading == _ALARMING else ""

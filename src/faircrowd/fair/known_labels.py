@@ -10,10 +10,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from faircrowd._display import Tabular
 from faircrowd.aggregate.calibration.accuracy_estimate import (
@@ -56,7 +58,7 @@ class GoldEstimates(Tabular):
         The share of each class among the *true* labels of each group; None for groups with too few known labels.
     truth_gap : AccuracyEstimate or None
         The gap of the true labels: the largest difference, over classes, between two groups' shares; None if a group
-        has too few known labels. Being a maximum, the estimate tends to be a little high.
+        has too few known labels. Being a maximum, the estimate tends to be high; the interval allows for that.
     """
 
     _in_short = ("accuracy", "accuracy_before", "price", "truth_gap")
@@ -187,21 +189,30 @@ def _found(estimate: AccuracyEstimate | None) -> AccuracyEstimate:
 def _gap(rates: Sequence[dict[str, AccuracyEstimate] | None]) -> AccuracyEstimate | None:
     """Return the largest difference between two groups' rates of a class.
 
-    The interval of the difference of two independent estimates follows from their own (Zou and Donner's MOVER).
+    The interval of the difference of two independent estimates follows from their own (Zou and Donner's MOVER). The
+    gap is the largest of several differences: the upper end of the largest one is among theirs, so that the highest of
+    them is an upper end of the gap; the lower ends must hold all at once (Bonferroni), so they are farther away.
     """
     rows = [row for row in rates if row is not None]
     if len(rows) < len(rates) or not rows:
         return None
-    pairs = [
-        (max(column, key=lambda e: e.estimate), min(column, key=lambda e: e.estimate))
-        for column in zip(*(row.values() for row in rows), strict=True)
-    ]
-    high, low = max(pairs, key=lambda pair: pair[0].estimate - pair[1].estimate)
-    gap = high.estimate - low.estimate
-    below = math.hypot(high.estimate - high.low, low.high - low.estimate)
-    above = math.hypot(high.high - high.estimate, low.estimate - low.low)
+    columns = list(zip(*(row.values() for row in rows), strict=True))
+    pairs = [pair for column in columns for pair in permutations(column, 2)]
+    if not pairs:
+        return None
+    confidence = rows[0][next(iter(rows[0]))].confidence
+    tail = (1 - confidence) / 2
+    n_different = len(pairs) // (2 if len(columns) == 2 else 1)  # the first of two classes mirrors the second
+    farther = float(ndtri(tail / n_different) / ndtri(tail))
+    gap = max(one.estimate - other.estimate for one, other in pairs)
+    low, high = 0.0, gap
+    for one, other in pairs:
+        difference = one.estimate - other.estimate
+        below = math.hypot(one.estimate - one.low, other.high - other.estimate)
+        above = math.hypot(one.high - one.estimate, other.estimate - other.low)
+        low, high = max(low, difference - farther * below), max(high, difference + above)
     n_gold = sum(next(iter(row.values())).n_gold for row in rows)
-    return AccuracyEstimate(gap, max(gap - below, 0.0), min(gap + above, 1.0), high.confidence, n_gold)
+    return AccuracyEstimate(gap, min(low, gap), min(high, 1.0), confidence, n_gold)
 
 
 def _plain(value: object) -> Any:

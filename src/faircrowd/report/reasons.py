@@ -177,8 +177,8 @@ class Reasons:
             return f"{self._from_to(task)}, which gains more under the objective"
         which = f"number {rank:,} of {total:,} such changes, the least certain first" if total > 1 else "1 such change"
         if total > 1 and self.problem.posterior[task, self.problem.own[task]] > CERTAIN:
-            which = f"1 of {total:,} such changes; the posterior of {self._classes[self.problem.own[task]]} was above "
-            which += f"{CERTAIN:g}, so which tasks change means little"
+            which = f"one of {total:,} such changes; its old label had a posterior above {CERTAIN:g}, "
+            which += "so which tasks change means little"
         return f"{self._from_to(task)} {self._aim(task)}; {which}"
 
     def _drawn(self, task: int, chance: float) -> str:

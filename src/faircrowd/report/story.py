@@ -24,6 +24,7 @@ from faircrowd.report.summary import Summary
 from faircrowd.report.words.fair_words import (
     cost_in_words,
     estimate_texts,
+    estimated_gap_in_words,
     gap_in_words,
     gap_texts,
     in_points,
@@ -210,6 +211,9 @@ def _cards(summary: Summary, result: FairResult, asked: bool) -> list[dict[str, 
     true_gap = [] if summary.truth_gap is None else [card("gap of the true labels", f"{summary.truth_gap:.3f}")]
     if summary.truth_gap is None and summary.estimated_truth_gap is not None:
         true_gap = [_estimate_card("gap of the true labels", summary.estimated_truth_gap, "gap")]
+        if summary.estimated_truth_gap.low == 0:  # the estimate would be too high
+            few_known = f"gap of the true labels: {summary.estimated_truth_gap.n_gold:,} known labels tell no more"
+            true_gap = [card(few_known, estimated_gap_in_words(summary.estimated_truth_gap).removeprefix("from "))]
     if not asked:
         return [
             *known_cards(summary),

@@ -29,6 +29,7 @@ from faircrowd.report.words.belief_notes import CertainChanges, belief_notes, ce
 from faircrowd.report.words.fair_words import (
     cost_in_words,
     estimate_texts,
+    estimated_gap_in_words,
     excess_in_words,
     gap_in_words,
     proof_in_words,
@@ -102,6 +103,8 @@ class Summary:
     estimated_accuracy, estimated_accuracy_before, estimated_price, estimated_truth_gap : AccuracyEstimate or None
         The accuracy, what fairness costs of it, and the gap of the true labels, as estimated from the known labels that
         the model was calibrated on.
+    estimated_by_group : dict or None
+        The accuracy in each group, as estimated; None for groups with too few known labels.
     independence : Independence or None
         Whether the votes of a task are independent given its class; None if the method does not assume it.
     certain_changes : CertainChanges or None
@@ -154,6 +157,7 @@ class Summary:
     estimated_accuracy: AccuracyEstimate | None = None
     estimated_accuracy_before: AccuracyEstimate | None = None
     estimated_price: AccuracyEstimate | None = None
+    estimated_by_group: dict[str, AccuracyEstimate | None] | None = None
     estimated_truth_gap: AccuracyEstimate | None = None
     independence: Independence | None = None
     certain_changes: CertainChanges | None = None
@@ -223,11 +227,13 @@ class Summary:
             gap = self.estimated_truth_gap
             found, how = f"{gap.estimate:.3f}", ", by all of them: they are known"
             if gap.n_gold < self.tasks:
-                found += f" ({gap.low:.3f} to {gap.high:.3f})"
-                how = ", as estimated; it tends to be too high, as it is the largest of several differences"
-            said.append(("true gap", f"{found} between the true labels of the groups{self._columns}{how}"))
+                found, how = estimated_gap_in_words(gap), f", by {gap.n_gold:,} known labels"
+            untold = ", which cannot tell whether the groups truly differ" if gap.low == 0 < gap.high else ""
+            said.append(("true gap", f"{found} between the true labels of the groups{self._columns}{how}{untold}"))
         if self.estimated_accuracy is not None:
             said.append(("estimated", self._estimated(self.estimated_accuracy)))
+            if self.estimated_by_group and not self.accuracy_by_group:
+                said.append(("by group", _estimates_in_words(self.estimated_by_group)))
         elif self.estimated_accuracy_before is not None:
             said.append(("estimated", f"accuracy before fairness {self.estimated_accuracy_before}"))
         if self.believed_accuracy is not None:
@@ -446,6 +452,26 @@ def _by_group_in_words(right: Mapping[str, tuple[float, float]]) -> str:
     return ", ".join(said) + (f" and {rest:,} more groups, which lost less" if rest > 0 else "")
 
 
+def _estimates_in_words(found: Mapping[str, AccuracyEstimate | None]) -> str:
+    """Return the accuracy of groups as estimated, those with the lowest first if groups are many.
+
+    Examples
+    --------
+    >>> _estimates_in_words({"a": AccuracyEstimate(0.8, 0.7, 0.9, 0.95, 40), "b": None})
+    'estimated 80.0% (70.0% to 90.0%) in group a, too few known labels in group b'
+    """
+    shown = list(found.items())
+    if len(shown) > _MAX_SHOWN_GROUPS:
+        shown = sorted(shown, key=lambda item: 2.0 if item[1] is None else item[1].estimate)[:_MAX_SHOWN_GROUPS]
+    said = []
+    for name, one in shown:
+        value, low, high = ("too few known labels", "", "") if one is None else estimate_texts(one)
+        said.append(f"{value} in group {name}" if one is None else f"{value} ({low} to {high}) in group {name}")
+    first = "" if shown[0][1] is None else "estimated "
+    rest = len(found) - len(shown)
+    return first + ", ".join(said) + (f" and {rest:,} more groups" if rest > 0 else "")
+
+
 def estimate_facts(model: Aggregator, estimates: GoldEstimates | None, *, is_fair: bool) -> dict[str, Any]:
     """Return what a summary holds of accuracy as estimated from known labels.
 
@@ -463,6 +489,7 @@ def estimate_facts(model: Aggregator, estimates: GoldEstimates | None, *, is_fai
         "estimated_accuracy": estimates.accuracy,
         "estimated_accuracy_before": estimates.accuracy_before,
         "estimated_price": estimates.price,
+        "estimated_by_group": estimates.group_accuracy,
         "estimated_truth_gap": estimates.truth_gap,
     }
 

@@ -22,6 +22,7 @@ from faircrowd.report.notebooks.notebook_card import OPEN, Card, render
 from faircrowd.report.notebooks.result_cards import constrained_card, parity_card
 from faircrowd.report.notebooks.result_charts import FAIR_CHARTS, frontier_of, reliability_plot
 from faircrowd.report.notebooks.result_frames import as_frame, table_of
+from faircrowd.report.opening.plain_words import parity_verdict
 from faircrowd.report.tables import label_tables
 from faircrowd.report.words.fair_words import excess_in_words
 from faircrowd.runs.run import Run
@@ -69,7 +70,8 @@ def _card(fair: FairCrowd) -> Card:
         return constrained_card(certificate, **told)
     assert isinstance(result, FairResult)  # noqa: S101 - the two kinds there are
     sizes = dict(zip(result.problem.groups.names, result.problem.sizes.tolist(), strict=True))
-    return parity_card(certificate, sizes=sizes, **told)
+    verdict = "" if run is None else parity_verdict(certificate, run.summary, asked=True)
+    return parity_card(certificate, sizes=sizes, verdict=verdict, **told)
 
 
 def _asked(fair: FairCrowd) -> str:

@@ -76,7 +76,7 @@ def _possible(limits: LimitFrontierRun) -> tuple[list[str], list[list[str]]]:
 def _slider(
     constraint: Constraint, limits: Sequence[float], table: tuple[list[str], list[list[str]]]
 ) -> dict[str, Any]:
-    """Return the slider of a constraint, and what its stops say of all labels."""
+    """Return the slider of a constraint, and what its stops say about all labels."""
     header, rows = table
     first = next(i for i, name in enumerate(header) if name.endswith(_ACCURACY))
     common = sorted(range(first, len(header)), key=lambda i: (header[i] not in _FIRST, i))

@@ -81,7 +81,7 @@ def test_labels_above_epsilon_are_not_called_the_best_within_it() -> None:
     )
     short = said(optimal=False, value=0.7, bound=0.702, optimality_gap=0.002, gap_allowed=0.5)
     assert proof_in_words(short) == (
-        "proved: no labels with a gap of at most 0.5 have a believed accuracy that is higher by more than 0.002 "
+        "proved: no labels with a gap of at most 0.5 have a believed accuracy that is higher by more than 0.2 points "
         "(theirs is 0.700000, that of such labels at most 0.702000)"
     )
     assert [heading for heading, _ in fair_lines(short) if heading in ("optimum", "bound")] == ["bound"]
@@ -125,6 +125,7 @@ def test_what_it_cost() -> None:
     )
     price = AccuracyEstimate(0.012, -0.003, 0.027, confidence=0.95, n_gold=200)
     assert cost_in_words(FAIR, -0.02, price) == (
-        "at an estimated price of 1.2 points of accuracy (-0.3 to 2.7); real accuracy rose by 2.00 points"
+        "at a price of 1.2 points of accuracy, as estimated (from a gain of 0.3 to a loss of 2.7); "
+        "real accuracy rose by 2.00 points"
     )
     assert in_points(-0.00001) == "0.00 points"

@@ -142,13 +142,13 @@ def change_in_words(name: str, added: float, of: str = "") -> str:
     >>> change_in_words("hire", -0.02, " times the posterior of hire")
     'label hire lowered by 0.0200 times the posterior of hire'
     >>> change_in_words("hire", 4e-10 - 1)
-    'label hire lowered by 1 - 4e-10, so that only certain ones remain'
+    'label hire lowered by almost 1: even some that the model is sure of change'
     """
     if abs(added) < _NOTHING:
         return ""
     by, rest = f"{abs(added):.4f}", 1 - abs(added)
     if 0 < rest < _NOTHING and not of:
-        by = f"1 - {rest:.0e}".replace("e-0", "e-") + ("" if added > 0 else ", so that only certain ones remain")
+        by = "almost 1: even some that the model is sure of change"
     return f"label {name} {'raised' if added > 0 else 'lowered'} by {by}{of}"
 
 

@@ -55,6 +55,7 @@ def parity_card(
     alarms: Sequence[str] = (),
     notes: Sequence[str] | None = None,
     next_steps: Sequence[str] = (),
+    verdict: str = "",
     is_checked: bool = False,
 ) -> Card:
     """Return the card of fair labels.
@@ -70,6 +71,8 @@ def parity_card(
         What known labels say.
     alarms, notes, next_steps : sequence of str
         As in :class:`Card`; by default, the notes are what the certificate says.
+    verdict : str
+        Whether the limit is kept and how many labels are wrong, if that is known.
     is_checked : bool
         Whether ``alarms`` have what speaks against the posterior, if anything does. Otherwise, and unless it was
         calibrated, the card says that it takes the posterior as given.
@@ -84,7 +87,7 @@ def parity_card(
     return Card(
         kind,
         asked=f"best believed {objective} with a gap of at most {c.epsilon:g}, {c.decision}; {c.tasks:,} tasks",
-        answer=found["fair"],
+        answer=verdict or found["fair"],
         mark=_mark(c, is_checked) if within(c.gap, max(c.gap_allowed, c.epsilon)) else BAD,
         alarms=alarms,
         numbers=[
@@ -94,7 +97,10 @@ def parity_card(
             *_estimated(estimates),
         ],
         tables=[_rates(c, sizes)],
-        lines=[(key, found[key]) for key in ("promise", "optimum", "bound", "rule") if found.get(key)],
+        lines=[
+            *([("fair", found["fair"])] if verdict else []),
+            *((key, found[key]) for key in ("promise", "optimum", "bound", "rule") if found.get(key)),
+        ],
         notes=notes,
         next_steps=next_steps,
     )

@@ -8,7 +8,7 @@ from faircrowd.fair.gap import within
 from faircrowd.fair.general.constrained_certificate import ConstrainedCertificate, KeptConstraint
 from faircrowd.report.safe_names import called, group_in_words, short
 from faircrowd.report.summary import Summary
-from faircrowd.report.words.fair_words import estimate_texts, in_points
+from faircrowd.report.words.fair_words import estimate_texts, estimated_gap_in_words, in_points
 
 __all__ = [
     "Named",
@@ -389,12 +389,9 @@ def _not_known(summary: Summary, gap: float | None, promise: str) -> list[Part]:
         said += ["The ", Said("true gap", "true labels"), f" themselves are {in_points(truth, 1)} apart"]
         said.append(", so labels that are closer cannot all be right. " if gap is not None and truth > gap else ". ")
     elif summary.estimated_truth_gap is not None:
-        value, low, high = estimate_texts(summary.estimated_truth_gap, "points")
-        said += [
-            "The ",
-            Said("true gap", "true labels"),
-            f" themselves are an estimated {value} apart ({low} to {high}). ",
-        ]
+        found = estimated_gap_in_words(summary.estimated_truth_gap, "points")
+        untold = ": too few are known to tell more" if summary.estimated_truth_gap.low == 0 else ""
+        said += ["The ", Said("true gap", "true labels"), f" themselves are an estimated {found} apart{untold}. "]
     open_questions = []
     if summary.accuracy is None and summary.estimated_accuracy is None and summary.group_shares is not None:
         open_questions.append("whether labels are right equally often in each group")

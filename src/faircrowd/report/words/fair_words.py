@@ -13,6 +13,7 @@ from faircrowd.fair.tolerances import EQUAL_VALUES
 __all__ = [
     "cost_in_words",
     "estimate_texts",
+    "estimated_gap_in_words",
     "excess_in_words",
     "gap_in_words",
     "gap_texts",
@@ -83,6 +84,9 @@ def cost_in_words(certificate: Certificate, real_price: float | None, estimated:
         said = f"at an estimated price of {price} of accuracy ({low} to {high})"
         if estimated.low == estimated.high:  # all tasks are known
             said = f"at a price of {price} of accuracy"
+        elif estimated.low < 0 < estimated.high:
+            what = f"a gain of {in_points(-estimated.estimate, 1)}" if estimated.estimate < 0 else f"a price of {price}"
+            said = f"at {what} of accuracy, as estimated (from a gain of {low.removeprefix('-')} to a loss of {high})"
     if real_price is None:
         return said
     rose = f"; real accuracy rose by {in_points(-real_price)}"
@@ -113,7 +117,8 @@ def optimum_in_words(certificate: Certificate) -> str:
         return f"labels {limit} have a {what} of at most {c.bound:.6f}"
     if c.optimality_gap <= EQUAL_VALUES:
         return f"no labels {limit} have a higher {what}"
-    return f"no labels {limit} have a {what} that is higher by more than {c.optimality_gap:.2g}"
+    more = f"{100 * c.optimality_gap:.2g} points" if c.objective == "accuracy" else f"{c.optimality_gap:.2g}"
+    return f"no labels {limit} have a {what} that is higher by more than {more}"
 
 
 def proof_in_words(certificate: Certificate) -> str:
@@ -215,6 +220,22 @@ def estimate_texts(found: AccuracyEstimate, unit: str = "share") -> tuple[str, s
     texts = {"share": "{:.1%}".format, "points": lambda value: in_points(value, 1), "gap": "{:.3f}".format}
     low, high = (texts[unit](value).removesuffix(" points") for value in (found.low, found.high))
     return texts[unit](found.estimate), low, high
+
+
+def estimated_gap_in_words(gap: AccuracyEstimate, unit: str = "gap") -> str:
+    """Return the gap of true labels as estimated; where it may be 0, only its interval: an estimate would be too high.
+
+    Examples
+    --------
+    >>> estimated_gap_in_words(AccuracyEstimate(0.2, 0.0, 0.37, 0.95, 100))
+    'from 0 to 0.370'
+    >>> estimated_gap_in_words(AccuracyEstimate(0.2, 0.05, 0.37, 0.95, 100), "points")
+    '20.0 points (5.0 to 37.0)'
+    """
+    value, low, high = estimate_texts(gap, unit)
+    if gap.low > 0:
+        return f"{value} ({low} to {high})"
+    return f"from 0 to {high}{' points' if unit == 'points' else ''}"
 
 
 def _verb(before: float, after: float) -> str:
