@@ -114,7 +114,7 @@ def test_numbers_are_those_of_the_certificate(fair: Path) -> None:
     now, limit, before = (f"{100 * said[name]:.1f}" for name in ("gap", "epsilon", "gap_before"))
     (verdict,) = page.texts["h1"]
     assert (
-        verdict == f"The labels keep the limit, but {1 - right[1]:.0%} of them are wrong: "
+        verdict == f"The labels keep the limit, but {1 - right[1]:.0%} of them are wrong ({1 - right[0]:.1%} before): "
         f"the groups are {now} points apart ({limit} allowed, {before} before)."
     )
     answer = exact_terms(page.html)

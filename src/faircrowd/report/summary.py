@@ -229,7 +229,9 @@ class Summary:
             if gap.n_gold < self.tasks:
                 found, how = estimated_gap_in_words(gap), f", by {gap.n_gold:,} known labels"
             untold = ", which cannot tell whether the groups truly differ" if gap.low == 0 < gap.high else ""
-            said.append(("true gap", f"{found} between the true labels of the groups{self._columns}{how}{untold}"))
+            forced = "; labels that are closer cannot all be right" if gap.low > (self.gap or 0.0) else ""
+            where = f"between the true labels of the groups{self._columns}"
+            said.append(("true gap", f"{found} {where}{how}{untold}{forced if self.made_fair else ''}"))
         if self.estimated_accuracy is not None:
             said.append(("estimated", self._estimated(self.estimated_accuracy)))
             if self.estimated_by_group and not self.accuracy_by_group:

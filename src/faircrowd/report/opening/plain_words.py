@@ -128,15 +128,24 @@ def _but(summary: Summary | None) -> str:
         return ""
     if s.accuracy is not None and not s.accuracy_in_sample:
         which = "them" if s.truths == s.tasks else f"the {s.truths:,} that can be checked"
-        return f", but {_rounded_share(1 - s.accuracy)} of {which} are wrong" if s.accuracy < 1 else ""
+        return f", but {_wrong(s.accuracy, s.accuracy_before, which)}" if s.accuracy < 1 else ""
     if s.estimated_accuracy is not None:
         how = "" if s.estimated_accuracy.n_gold == s.tasks else "an estimated "
-        return f", but {how}{_rounded_share(1 - s.estimated_accuracy.estimate)} of them are wrong"
+        before = None if s.estimated_accuracy_before is None else s.estimated_accuracy_before.estimate
+        return f", but {how}{_wrong(s.estimated_accuracy.estimate, before, 'them')}"
     return ", but how many of them are right is not known"
 
 
-def _rounded_share(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
+def _wrong(accuracy: float, before: float | None, which: str) -> str:
+    """Return how many labels are wrong, and how many of the aggregator's own were.
+
+    Examples
+    --------
+    >>> _wrong(0.69, 0.73, "them"), _wrong(0.951, None, "them")
+    ('31% of them are wrong (27% before)', '4.9% of them are wrong')
+    """
+    now, was = (f"{1 - one:.0%}" if 1 - one >= 0.1 else f"{1 - one:.1%}" for one in (accuracy, before or accuracy))
+    return f"{now} of {which} are wrong" + ("" if now == was else f" ({was} before)")
 
 
 # Openings: a paragraph each.
