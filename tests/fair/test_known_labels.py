@@ -1,11 +1,13 @@
 """What known labels say about fair labels: accuracy, price, and the truth's own gap."""
 
 import json
+import math
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 import faircrowd as fc
 from faircrowd.aggregate.calibration.accuracy_estimate import AccuracyEstimate
@@ -255,7 +257,10 @@ def around(estimate: float, below: float, above: float, n: int = 10) -> Accuracy
 
 
 def test_the_gap_of_three_groups_by_hand() -> None:
-    """Class x differs most, between the second and the third group; the first is in between."""
+    """Class x differs most, between the second and the third group; of the first, too little is known.
+
+    Any of six differences may be the largest: three pairs both ways, in one class, which the other mirrors.
+    """
     rows = [
         {"x": around(0.5, 0.3, 0.3, 7), "y": around(0.5, 0.3, 0.3, 7)},
         {"x": around(0.75, 0.03, 0.06, 11), "y": around(0.25, 0.06, 0.03, 11)},
@@ -264,8 +269,13 @@ def test_the_gap_of_three_groups_by_hand() -> None:
     found = _gap(rows)
     assert found is not None
     assert found.estimate == pytest.approx(0.375)
-    assert found.low == pytest.approx(0.375 - 0.05)  # the root of 0.03 and 0.04 squared
-    assert found.high == pytest.approx(0.375 + 0.1)  # of 0.06 and 0.08
+    farther = norm.ppf(0.05 / 6) / norm.ppf(0.05)
+    assert found.low == pytest.approx(0.375 - 0.05 * farther)  # the root of 0.03 and 0.04 squared
+    assert found.high == pytest.approx(0.25 + math.hypot(0.3, 0.06))  # class y of the first and the second
+    certain = _gap(rows[1:])
+    assert certain is not None
+    assert certain.low == pytest.approx(0.375 - 0.05 * norm.ppf(0.05 / 2) / norm.ppf(0.05))
+    assert certain.high == pytest.approx(0.375 + 0.1)  # of 0.06 and 0.08
     assert (found.confidence, found.n_gold) == (0.9, 31)
     assert _gap([*rows, None]) is None
     assert _gap([]) is None
