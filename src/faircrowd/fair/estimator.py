@@ -643,7 +643,7 @@ class FairCrowd(Parameters):
         >>> from faircrowd import MajorityVote, simulate_crowd
         >>> crowd = simulate_crowd(200, 20, random_state=0)
         >>> fair = FairCrowd(MajorityVote()).fit(crowd.votes, sensitive_features=crowd.sensitive_features)
-        >>> print(fair.summary().splitlines()[1])
+        >>> print(fair.summary().splitlines()[2])
         crowd      200 tasks, 20 workers, 2 classes
         """
         from faircrowd.runs.run_of_estimator import run_of
