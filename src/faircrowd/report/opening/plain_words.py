@@ -144,7 +144,10 @@ def _wrong(accuracy: float, before: float | None, which: str) -> str:
     >>> _wrong(0.69, 0.73, "them"), _wrong(0.951, None, "them")
     ('31% of them are wrong (27% before)', '4.9% of them are wrong')
     """
-    now, was = (f"{1 - one:.0%}" if 1 - one >= 0.1 else f"{1 - one:.1%}" for one in (accuracy, before or accuracy))
+    # Accuracy is shown with one decimal elsewhere: the two add up to 100%.
+    shown = (f"{one:.1%}" for one in (accuracy, accuracy if before is None else before))
+    wrong = [1 - float(text.removesuffix("%")) / 100 for text in shown]
+    now, was = (f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" for share in wrong)
     return f"{now} of {which} are wrong" + ("" if now == was else f" ({was} before)")
 
 
