@@ -220,18 +220,16 @@ class Summary:
         if self.truth_gap is not None:
             where = _where(self.truth_gap, self.truth_gap_between, self.truth_shares)
             some = "" if self.truths == self.tasks else f", of the {self.truths:,} tasks whose truth is known"
-            forced = "; labels that are closer cannot all be right" if self._is_closer_than_truth else ""
-            found = f"{self.truth_gap:.3f} between the true labels of the groups{self._columns}{some}{where}{forced}"
-            said.append(("true gap", found))
+            found = f"{self.truth_gap:.3f} between the true labels of the groups{self._columns}{some}{where}"
+            said.append(("true gap", found + self._forced(self.truth_gap)))
         elif self.estimated_truth_gap is not None:
             gap = self.estimated_truth_gap
             found, how = f"{gap.estimate:.3f}", ", by all of them: they are known"
             if gap.n_gold < self.tasks:
                 found, how = estimated_gap_in_words(gap), f", by {gap.n_gold:,} known labels"
             untold = ", which cannot tell whether the groups truly differ" if gap.low == 0 < gap.high else ""
-            forced = "; labels that are closer cannot all be right" if gap.low > (self.gap or 0.0) else ""
             where = f"between the true labels of the groups{self._columns}"
-            said.append(("true gap", f"{found} {where}{how}{untold}{forced if self.made_fair else ''}"))
+            said.append(("true gap", f"{found} {where}{how}{untold}{self._forced(gap.low)}"))
         if self.estimated_accuracy is not None:
             said.append(("estimated", self._estimated(self.estimated_accuracy)))
             if self.estimated_by_group and not self.accuracy_by_group:
@@ -286,10 +284,10 @@ class Summary:
         """Why the believed accuracy may be far off, if there are signs of it."""
         return belief_notes(self.independence, self.certain_changes, is_scored=self.is_scored)
 
-    @property
-    def _is_closer_than_truth(self) -> bool:
-        both = self.truth_gap, self.gap
-        return bool(self.made_fair) and None not in both and round(both[0] or 0, 3) > round(both[1] or 0, 3)
+    def _forced(self, true_gap: float) -> str:
+        """Say that fair labels are closer than the true ones, which are this far apart at least."""
+        is_closer = self.made_fair and self.gap is not None and round(self.gap, 3) < round(true_gap, 3)
+        return "; labels that are closer cannot all be right" if is_closer else ""
 
     @property
     def _columns(self) -> str:
