@@ -37,7 +37,7 @@ def not_followed() -> set[tuple[str, int]]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef):
                 decorators = " ".join(map(ast.unparse, node.decorator_list))
-                if "property" in decorators or "njit" in decorators:
+                if "property" in decorators or "kernel" in decorators:
                     found.add((str(path), node.decorator_list[0].lineno))
     return found
 

@@ -104,7 +104,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["TMPDIR"] = tempfile.tempdir = own
     config.add_cleanup(lambda: shutil.rmtree(own, ignore_errors=True))
     folder = Path(package.__file__).parent
-    sources = [path for path in folder.rglob("*.py") if "numba.njit" in path.read_text(encoding="utf-8")]
+    sources = [path for path in folder.rglob("*.py") if "_kernels import" in path.read_text(encoding="utf-8")]
     newest = max(path.stat().st_mtime for path in sources)
     for kernel in folder.rglob("__pycache__/*.nbi"):
         if kernel.stat().st_mtime < newest:

@@ -16,6 +16,7 @@ EVERYWHERE = (
     "_compiling",
     "_display",
     "_extras",
+    "_kernels",
     "_keywords",
     "_params",
     "_searches",

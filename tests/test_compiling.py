@@ -55,7 +55,7 @@ def test_people_at_a_prompt_are_told(
 ) -> None:
     monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
     compile_kernels(compiling)
-    assert "15 seconds or more" in capsys.readouterr().err
+    assert "10 seconds or more" in capsys.readouterr().err
 
 
 def test_kernels_are_ours_by_their_module() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["listen_to_numba", "tell_of_compiling"]
 
-_LINE = "faircrowd: compiling for this machine, which only the first run of this kind does (15 seconds or more) ..."
+_LINE = "faircrowd: compiling for this machine, which only the first run of this kind does (10 seconds or more) ..."
 _PATIENCE = 1.0
 """Seconds of compiling that are not worth a line."""
 

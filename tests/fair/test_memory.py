@@ -14,9 +14,9 @@ from faircrowd.errors import InputError
 from faircrowd.exact.hashing import task_keys
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.tasks.read_posterior import RowNumbers, read_posterior
+from faircrowd.fair.thresholds import sorted_group
 from faircrowd.fair.thresholds.relaxed import relaxed_thresholds
 from faircrowd.fair.thresholds.sorted_group import (
-    first_count_with_rate,
     make_sorted_group,
     new_value_cache,
     rate_at_count,
@@ -26,7 +26,10 @@ from faircrowd.fair.thresholds.sorted_group import (
 from faircrowd.fair.tolerances import SLACK
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.encode import keep_used
+from inner_kernels import from_python
 from strategies import examples
+
+first_count_with_rate = from_python(sorted_group.first_count_with_rate)
 
 SEEDS = st.integers(0, 2**32 - 1)
 

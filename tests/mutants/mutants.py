@@ -81,7 +81,7 @@ def _left_out(code: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     found: list[ast.expr | None] = []
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.FunctionDef):
-            kernels = [given for given in node.decorator_list if "njit" in ast.unparse(given)]
+            kernels = [given for given in node.decorator_list if "kernel" in ast.unparse(given)]
             found += [node.returns, *kernels]
         elif isinstance(node, ast.arg | ast.AnnAssign):
             found.append(node.annotation)

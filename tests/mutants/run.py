@@ -122,8 +122,8 @@ def _compiled(mutant: Mutant) -> bool:
     code = Path(mutant.path).read_text(encoding="utf-8")
     for node in ast.parse(code).body:
         if node.lineno <= mutant.line <= (node.end_lineno or 0) and isinstance(node, ast.FunctionDef | ast.ClassDef):
-            return not any("njit" in ast.unparse(given) for given in node.decorator_list)
-    return "njit" not in code
+            return not any("kernel" in ast.unparse(given) for given in node.decorator_list)
+    return "_kernels import" not in code
 
 
 def _settle(jit: bool) -> None:

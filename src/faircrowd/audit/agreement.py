@@ -9,11 +9,11 @@ Tasks u with :math:`m_u \ge 2` votes, :math:`n_{uk}` of them for class k, can be
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._display import Displayed
+from faircrowd._kernels import kernel
 from faircrowd.engines import Block, LocalEngine
 from faircrowd.votes import Vocabulary, VoteTable
 
@@ -89,7 +89,7 @@ def _alpha(pairs: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
     return 1.0 - observed * (total - 1) / chance
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _disagreement(
     block: Block, n_groups: int, n_classes: int, most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -36,12 +36,12 @@ A. B. Owen, The pigeonhole bootstrap, Annals of Applied Statistics 1 (2007), 386
 Bootstrapping data arrays of arbitrary order, Annals of Applied Statistics 6 (2012), 895-927.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from faircrowd._checks import check_choice, check_confidence, check_count, check_random_state
+from faircrowd._kernels import kernel
 from faircrowd._steps import count_steps
 from faircrowd.aggregate.posterior import TIES, choose
 from faircrowd.aggregate.weighted_votes import weigh
@@ -146,7 +146,7 @@ def _interval(
     return GapInterval(max(gap - reach, 0.0), min(gap + reach, 1.0), gap, confidence, method)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _replicate(block: Block, weights: NDArray[np.float64], n_groups: int, n_classes: int) -> tuple[NDArray[np.float64]]:
     """Sum the mean weight of the voters of each task, by group, label of the task and replicate."""
     _, offsets, worker, label, group, _ = block

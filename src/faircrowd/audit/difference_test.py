@@ -29,10 +29,11 @@ import math
 from collections.abc import Iterable
 from itertools import product
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
+
+from faircrowd._kernels import inner_kernel, kernel
 
 __all__ = ["Pair", "extreme_pairs", "falling", "ordered_differences", "p_value_below", "upper_limit"]
 
@@ -168,7 +169,7 @@ def _highest(stairs: NDArray[np.int64], m: int, n: int, delta: float) -> float:
     return best
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _statistic(x: int, m: int, y: int, n: int, delta: float) -> float:
     """Return the difference minus delta in units of its standard deviation, at the likeliest rates that differ so."""
     p, q = x / m, y / n
@@ -196,7 +197,7 @@ def _statistic(x: int, m: int, y: int, n: int, delta: float) -> float:
     return away / math.sqrt(variance)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _stairs(x: int, m: int, y: int, n: int, delta: float) -> NDArray[np.int64]:
     """Return, for each count of the first group, from which count of the second on a sample is as extreme."""
     reached = _statistic(x, m, y, n, delta) + _SAME_STATISTIC
@@ -209,7 +210,7 @@ def _stairs(x: int, m: int, y: int, n: int, delta: float) -> NDArray[np.int64]:
     return stairs
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _window(n: int, p: float, chances: NDArray[np.float64]) -> tuple[int, int]:
     """Write the binomial probabilities of all counts that matter; return the first of these and the one after them."""
     mode = min(int((n + 1) * p), n)
@@ -229,7 +230,7 @@ def _window(n: int, p: float, chances: NDArray[np.float64]) -> tuple[int, int]:
     return low, high + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _probabilities(
     stairs: NDArray[np.int64], m: int, n: int, rates: NDArray[np.float64], delta: float
 ) -> NDArray[np.float64]:

@@ -26,13 +26,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from faircrowd._checks import check_confidence
 from faircrowd._display import Displayed
+from faircrowd._kernels import kernel
 from faircrowd._steps import count_steps
 from faircrowd.audit.difference_test import Pair, ordered_differences, p_value_below, upper_limit
 from faircrowd.errors import InputError
@@ -193,7 +193,7 @@ def approximate_gap_limits(counts: ArrayLike, confidence: float = 0.95) -> GapIn
     return _interval(table, confidence, error, error / (2 * _differences(table)), "Newcombe, each end on its own")
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def in_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the places that are behind at most one other: not lower in either number (of equals, the later is behind).
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_confidence, check_count
 from faircrowd._display import Drawn, frame_of
+from faircrowd._kernels import kernel
 from faircrowd._types import ByTask, TableLike
 from faircrowd.audit.agreement import krippendorff_alpha
 from faircrowd.audit.intervals import wilson
@@ -243,7 +243,7 @@ def _where(known: NDArray[np.bool_], values: NDArray[np.float64]) -> pa.Array:
     return pa.array(values, mask=~known)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _count_pairs(
     block: Block, place: Codes, n_shown: int, n_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -269,7 +269,7 @@ def _count_pairs(
     return common, agreed, said
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _count_by_task_and_worker(
     offsets: NDArray[np.int64], worker: Codes, label: Codes, n_classes: int, n_workers: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

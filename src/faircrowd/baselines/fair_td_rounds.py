@@ -12,10 +12,10 @@ r"""The rounds of FairTD over sparse votes: each is one pass over the votes.
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["State", "Votes", "run_rounds"]
@@ -81,7 +81,7 @@ def run_rounds(votes: Votes, epsilon: float, *, n_iter: int, tol: float, rng: np
     return State(truth if converged else best, done, bool(converged))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _run(
     offsets: NDArray[np.int64],
     worker: NDArray[np.int64],
@@ -114,7 +114,7 @@ def _run(
     return draws.size, False
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _signed_gap(
     truth: NDArray[np.float64], group: Codes, fixed: NDArray[np.float64], sizes: NDArray[np.float64]
 ) -> float:
@@ -126,7 +126,7 @@ def _signed_gap(
     return gap
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _keep_one(bias: NDArray[np.float64], gap: float, draw: float) -> None:
     """Set to zero a bias that offsets the gap, drawn with probability proportional to its size."""
     cells = bias.reshape(-1)  # worker by worker, group 0 and group 1
@@ -146,7 +146,7 @@ def _keep_one(bias: NDArray[np.float64], gap: float, draw: float) -> None:
         cells[chosen] = 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _update(
     offsets: NDArray[np.int64],
     worker: NDArray[np.int64],

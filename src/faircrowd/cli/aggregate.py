@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from faircrowd.cli import arguments as arg
+from faircrowd.cli.compile_ahead import compile_ahead
 from faircrowd.cli.completion import one_of
 from faircrowd.cli.console import Console
 from faircrowd.cli.exit_codes import end_missed
@@ -198,6 +199,8 @@ def aggregate(
         done = run_in_spark(options, out, console)
         _end(console, done, done.written)
         return
+    if group and not require:
+        compile_ahead()
     from faircrowd.runs.fit import fit
 
     done_run = fit(options, console)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from faircrowd.cli import arguments as arg
+from faircrowd.cli.compile_ahead import compile_ahead
 from faircrowd.cli.console import Console, open_in_browser
 from faircrowd.runs.options import FairOptions, ModelOptions, ReadOptions, RunOptions
 
@@ -42,6 +43,7 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Draw the paper's synthetic crowd, merge its votes, show what that does to the groups, and make it fair."""
+    compile_ahead()
     from faircrowd.report import OutputFolder
     from faircrowd.runs.fit import fit
     from faircrowd.runs.write import RUN_FILES, Written, earlier_files, fill, prepare

@@ -7,12 +7,15 @@ the order of rows, the process, or Python's own hash.
 from collections.abc import Callable
 from typing import Any, Protocol, Self
 
-import numba
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from faircrowd._kernels import inner_kernel, kernel
+
 __all__ = ["Ids", "draw", "mix", "task_keys", "uniforms"]
+
+_ZERO = ord("0")
 
 
 class Ids(Protocol):
@@ -80,7 +83,7 @@ def draw(chances: NDArray[np.float64], hashes: Callable[[NDArray[np.int64]], NDA
     return classes
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def mix(x: np.uint64) -> np.uint64:
     """Mix the bits of a 64-bit number (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -88,12 +91,12 @@ def mix(x: np.uint64) -> np.uint64:
     return x ^ (x >> np.uint64(31))
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _add(key: np.uint64, character: np.uint64) -> np.uint64:
     return (key ^ np.uint64(character)) * np.uint64(0x100000001B3)  # FNV-1a
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _hash_texts(
     offsets: NDArray[np.int64], characters: NDArray[np.uint8], seed: np.uint64, keys: NDArray[np.uint64]
 ) -> None:
@@ -105,12 +108,12 @@ def _hash_texts(
         keys[i] = mix(key + start)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _hash_numbers(numbers: NDArray[np.int64], seed: np.uint64, keys: NDArray[np.uint64]) -> None:
     """Hash the digits of integers; the hash of all digits but the last two is reused while these stay the same."""
     start = mix(seed + np.uint64(0x9E3779B97F4A7C15))
     empty = np.uint64(0xCBF29CE484222325) ^ start
-    ten, zero = np.uint64(10), np.uint64(ord("0"))
+    ten, zero = np.uint64(10), np.uint64(_ZERO)
     digits = np.empty(20, np.uint8)
     last, shared = np.uint64(0), empty
     for i in range(keys.size):

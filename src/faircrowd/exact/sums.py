@@ -22,9 +22,10 @@ of tasks and workers, and every number of blocks or threads.
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from faircrowd._kernels import kernel
 
 __all__ = [
     "PROBABILITY_UNIT",
@@ -86,13 +87,13 @@ def unit_for(largest: float) -> float:
     return float(2.0 ** (52 - math.ceil(math.log2(largest)))) if largest > 0 else PROBABILITY_UNIT
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def to_units(number: float, unit: float) -> np.int64:
     """Round a number to an integer of units."""
     return np.int64(math.floor(number * unit + 0.5))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def carry(sums: NDArray[np.int64], limbs: NDArray[np.int64]) -> None:
     """Add sums of units to limbs, and reset the sums to zero."""
     for k in range(sums.size):
@@ -139,7 +140,7 @@ def exact_sum(numbers: NDArray[np.float64]) -> float:
     return float(limbs_to_numbers(np.array([high.sum(), low.sum()]), unit))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_log_likelihood(limbs: NDArray[np.int64], value: float) -> None:
     """Add a log-likelihood to a pair of integers: multiples of 2**-10, and the rest in multiples of 2**-44."""
     scaled = value * _COARSE_UNIT

@@ -8,11 +8,11 @@ matrix of gains is M itself (costs with a minus). F1 of one of two classes, the 
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_choice
+from faircrowd._kernels import kernel
 from faircrowd.errors import OptionError
 
 __all__ = ["Gain", "f1_bound", "f1_gain", "make_gain"]
@@ -89,7 +89,7 @@ def f1_bound(mean: float, ratio: float, bound: float) -> float:
     return ratio + max(bound - ratio * mean, 0.0) / mean if mean > 0 else ratio
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _gains(
     posterior: NDArray[np.float64], matrix: NDArray[np.float64], offset: NDArray[np.float64]
 ) -> NDArray[np.float64]:

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.fair.gap import within
 from faircrowd.fair.make import FairResult
 from faircrowd.fair.program.atoms import merge
@@ -317,7 +317,7 @@ def _ranks(problem: Problem, rule: FairRule, labels: Codes) -> _Ranks:
     return _Ranks(tasks[by_task], rank[by_task], size[atom[by_task]], moved[atom[by_task]])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _between(
     key: NDArray[np.float64], group: Codes, labels: Codes, low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> NDArray[np.int64]:

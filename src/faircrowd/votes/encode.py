@@ -7,12 +7,12 @@ of texts or objects in memory with few distinct ones (groups, labels), only thes
 
 from typing import Any
 
-import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.errors import InputError
 from faircrowd.votes.lookup import is_missing, plain
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
@@ -77,7 +77,7 @@ def keep_used(codes: Codes, vocabulary: Vocabulary) -> tuple[Codes, Vocabulary, 
     return renumbered[codes], vocabulary.take(np.flatnonzero(used)), np.flatnonzero(~used)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _mark_used(codes: Codes, used: NDArray[np.bool_]) -> None:
     """Mark the codes that occur, until all of them have."""
     left = used.size - 1
@@ -109,13 +109,13 @@ def _encode_range(values: NDArray[Any]) -> tuple[Codes, Vocabulary] | None:
     return codes, Vocabulary(pa.array(present.astype(kind)))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _mark_present(values: NDArray[np.int64], low: int, rank: NDArray[np.int32]) -> None:
     for i in range(values.size):
         rank[values[i] - low] = 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _rank_present(rank: NDArray[np.int32]) -> None:
     count = 0
     for i in range(rank.size):
@@ -124,7 +124,7 @@ def _rank_present(rank: NDArray[np.int32]) -> None:
         count += present
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _look_up(values: NDArray[np.int64], low: int, rank: NDArray[np.int32], codes: Codes) -> None:
     for i in range(values.size):
         codes[i] = rank[values[i] - low]
@@ -151,7 +151,7 @@ def _encode_few(column: NDArray[Any]) -> tuple[Codes, Vocabulary] | None:
     return of_first[codes], vocabulary
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _code_rows(rows: NDArray[np.uint32], first: NDArray[np.int64], codes: Codes) -> int:
     """Give each distinct row a number by a hash table, write the first row of each; return how many, -1 if too many."""
     slots = np.full(4 * first.size, -1, np.int32)

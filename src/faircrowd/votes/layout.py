@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Grouped", "moved", "places_by_task", "repeated_votes", "sort_inside_tasks", "sort_repeated"]
@@ -68,7 +68,7 @@ def sort_repeated(grouped: Grouped) -> None:
     _sort_equal_workers(grouped.offsets, grouped.worker, grouped.label)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _destinations(task: Codes, offsets: NDArray[np.int64]) -> None:
     """Count the votes of each task into ``offsets``; turn ``task`` into each row's place."""
     for i in range(task.size):
@@ -85,13 +85,13 @@ def _destinations(task: Codes, offsets: NDArray[np.int64]) -> None:
     offsets[0] = 0
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _scatter(place: Codes, source: Codes, target: Codes) -> None:
     for i in range(place.size):
         target[place[i]] = source[i]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _sort_few_votes(offsets: NDArray[np.int64], worker: Codes, label: Codes) -> int:
     """Sort the votes of each task that has few by worker, stably; return the most votes that a task has."""
     most = 0
@@ -112,7 +112,7 @@ def _sort_few_votes(offsets: NDArray[np.int64], worker: Codes, label: Codes) -> 
     return most
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _sort_many_votes(offsets: NDArray[np.int64], worker: Codes, label: Codes) -> None:
     """Sort the votes of each task that has many; numba's sort takes seconds to compile, and few crowds need it."""
     for t in range(offsets.size - 1):
@@ -123,7 +123,7 @@ def _sort_many_votes(offsets: NDArray[np.int64], worker: Codes, label: Codes) ->
             label[start:stop] = label[start:stop][order]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _mark_repeated(offsets: NDArray[np.int64], worker: Codes, keep_last: bool, aside: NDArray[np.bool_]) -> None:
     for t in range(offsets.size - 1):
         for i in range(offsets[t] + 1, offsets[t + 1]):
@@ -131,7 +131,7 @@ def _mark_repeated(offsets: NDArray[np.int64], worker: Codes, keep_last: bool, a
                 aside[i - 1 if keep_last else i] = True
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _sort_equal_workers(offsets: NDArray[np.int64], worker: Codes, label: Codes) -> None:
     for t in range(offsets.size - 1):
         start = offsets[t]

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from faircrowd.fair.thresholds import integer
 from faircrowd.fair.thresholds.integer import (
-    _bound,
-    _counts_around_best_rate,
-    _counts_with_known_bound,
     best_integer_counts,
 )
 from faircrowd.fair.thresholds.sorted_group import (
@@ -20,6 +18,11 @@ from faircrowd.fair.thresholds.sorted_group import (
     value_at_count,
 )
 from faircrowd.fair.tolerances import SLACK
+from inner_kernels import from_python
+
+_bound = from_python(integer._bound)
+_counts_around_best_rate = from_python(integer._counts_around_best_rate)
+_counts_with_known_bound = from_python(integer._counts_with_known_bound)
 
 UNIT = 2.0**50
 

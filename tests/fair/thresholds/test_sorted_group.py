@@ -10,14 +10,11 @@ import pytest
 from faircrowd.fair.objective import f1_gain, make_gain
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
+from faircrowd.fair.thresholds import sorted_group
 from faircrowd.fair.thresholds.sorted_group import (
     BLOCK_SIZE,
     SortedGroup,
-    cost_at_rank,
     count_below_cost,
-    first_count_with_rate,
-    largest_known_count,
-    least_known_count,
     make_sorted_group,
     make_sorted_group_without_values,
     make_window_group,
@@ -26,6 +23,12 @@ from faircrowd.fair.thresholds.sorted_group import (
     sort_groups,
     value_at_count,
 )
+from inner_kernels import from_python
+
+cost_at_rank = from_python(sorted_group.cost_at_rank)
+first_count_with_rate = from_python(sorted_group.first_count_with_rate)
+largest_known_count = from_python(sorted_group.largest_known_count)
+least_known_count = from_python(sorted_group.least_known_count)
 
 UNIT = 2.0**40
 P = np.array([0.5, 0.875, 0.125, 0.5, 0.75, 0.25, 1.0, 0.5, 0.0])

@@ -7,10 +7,10 @@ class is the vote's, and -s(x) - log(K - 1) where it is not.
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.aggregate.kernels.class_count import ClassesToken, class_count
 from faircrowd.engines import Block
 from faircrowd.exact.sums import add_log_likelihood, to_units
@@ -18,12 +18,12 @@ from faircrowd.exact.sums import add_log_likelihood, to_units
 __all__ = ["ability_and_ease", "glad_scores"]
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _softplus(x: float) -> float:
     return math.log1p(math.exp(-abs(x))) + max(x, 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def glad_scores(
     block: Block,
     token: ClassesToken,
@@ -51,7 +51,7 @@ def glad_scores(
     return scores
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def ability_and_ease(
     block: Block,
     posterior: NDArray[np.float64],

@@ -9,10 +9,10 @@ units: ``cell_unit`` of them make one vote, ``prior_unit`` make one task (see :m
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.aggregate.kernels.class_count import ClassesToken, class_count
 from faircrowd.engines import Block
 from faircrowd.exact.sums import add_log_likelihood
@@ -25,7 +25,7 @@ a processor does faster than all steps for one task after another."""
 __all__ = ["code_at", "expected_counts", "joint_scores", "score_tasks", "share_counts"]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def joint_scores(
     block: Block, token: ClassesToken, log_errors: NDArray[np.float64], log_priors: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -37,7 +37,8 @@ def joint_scores(
     n_tasks = block.offsets.size - 1
     gold = block.gold
     scores = np.empty((n_tasks, K))
-    score_tasks(block, 0, n_tasks, token, log_errors, log_priors, scores)
+    start = np.int64(0)  # for a plain 0, numba would compile another kernel
+    score_tasks(block, start, n_tasks, token, log_errors, log_priors, scores)
     for t in range(gold.size):
         for k in range(K):
             if gold[t] >= 0 and k != gold[t]:
@@ -45,7 +46,7 @@ def joint_scores(
     return scores
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def expected_counts(
     block: Block,
     token: ClassesToken,
@@ -72,7 +73,7 @@ def expected_counts(
     return counts, priors, limbs
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def share_counts(
     block: Block,
     token: ClassesToken,
@@ -108,16 +109,16 @@ def share_counts(
     return counts, priors
 
 
-@numba.njit(cache=True, nogil=True)
-def code_at(values: Codes, t: int, otherwise: int) -> np.int32:
+@inner_kernel
+def code_at(values: Codes, t: int | np.int64, otherwise: int) -> np.int32:
     """Return the code of a task; another value where tasks have none."""
     return values[t] if values.size else np.int32(otherwise)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def score_tasks(
     block: Block,
-    first: int,
+    first: int | np.int64,
     last: int,
     token: ClassesToken,
     log_errors: NDArray[np.float64],
@@ -139,7 +140,7 @@ def score_tasks(
                 scores[place, k] += log_errors[row, k]
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _to_posteriors(
     gold: Codes,
     first: int,
@@ -183,7 +184,7 @@ def _to_posteriors(
         add_log_likelihood(limbs, evidence)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _count(
     block: Block,
     first: int,
@@ -212,7 +213,7 @@ def _count(
                 counts[row, k] += mass[k]
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _row(worker: np.int32, label: np.int32, g: np.int32, n_groups: int, K: int) -> np.uint64:
     """Return the row of a vote in the tables: unsigned, as no row is counted from the end."""
     cell = np.uint64(np.uint32(worker)) * np.uint64(n_groups) + np.uint64(np.uint32(g))

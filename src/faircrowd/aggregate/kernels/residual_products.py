@@ -6,10 +6,10 @@ label that was given and zero elsewhere, minus the probabilities of the labels i
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.aggregate.kernels.class_count import ClassesToken, class_count
 from faircrowd.aggregate.kernels.confusion_counts import code_at, score_tasks
 from faircrowd.engines import Block
@@ -22,7 +22,7 @@ _STEPS_PER_PRODUCT = 2.0**20  # products are rounded to multiples of 2**-20: bel
 _NEGLIGIBLE = 2.0**-40
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def residual_products(
     block: Block,
     token: ClassesToken,
@@ -99,7 +99,7 @@ def residual_products(
     return (limbs,)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _to_probabilities(score: NDArray[np.float64]) -> float:
     """Turn logarithms into probabilities that sum to one; return the largest."""
     top = score[0]

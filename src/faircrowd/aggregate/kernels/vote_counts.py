@@ -1,9 +1,9 @@
 """Kernels that count votes: sums of weights, and agreement with labels."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.aggregate.kernels.class_count import ClassesToken, class_count
 from faircrowd.engines import Block
 from faircrowd.votes.vocabulary import Codes
@@ -11,7 +11,7 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = ["count_agreement", "count_majority_agreement", "sum_weights"]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def sum_weights(block: Block, token: ClassesToken, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sum, for each task and class, the weights of the workers who voted for it.
 
@@ -36,7 +36,7 @@ def sum_weights(block: Block, token: ClassesToken, weights: NDArray[np.float64])
     return scores
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def count_agreement(block: Block, labels: Codes, n_workers: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count each worker's votes that agree with the labels of their tasks, and all votes of each worker."""
     first, offsets, worker, label, _, _ = block
@@ -50,7 +50,7 @@ def count_agreement(block: Block, labels: Codes, n_workers: int) -> tuple[NDArra
     return agree, total
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def count_majority_agreement(
     block: Block, token: ClassesToken, weights: NDArray[np.float64], last: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

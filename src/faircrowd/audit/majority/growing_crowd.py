@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_count
 from faircrowd._display import Displayed
+from faircrowd._kernels import kernel
 from faircrowd.audit.majority.majority_gap import group_rates
 from faircrowd.audit.majority.poisson_binomial import majority_tails
 from faircrowd.errors import OptionError
@@ -70,13 +70,13 @@ def majority_curve(rates: ArrayLike, sizes: ArrayLike | None = None) -> Majority
     for size in wanted.tolist():
         if check_count("sizes", size, least=1) > most:
             raise OptionError(f"sizes has {size}, but there are only {most} workers.")
-    tails = np.stack([_pool_tails(np.ascontiguousarray(column), wanted.astype(np.int64)) for column in values.T], 1)
-    return MajorityCurve(wanted.astype(np.int64), tails[:, :, 0], tails[:, :, 1], float(np.ptp(values, axis=1).mean()))
+    wanted = wanted.astype(np.int64)
+    tails = np.stack([_pool_tails(np.ascontiguousarray(column), wanted, wanted.max()) for column in values.T], 1)
+    return MajorityCurve(wanted, tails[:, :, 0], tails[:, :, 1], float(np.ptp(values, axis=1).mean()))
 
 
-@numba.njit(cache=True, nogil=True)
-def _pool_tails(rates: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    most = sizes.max()
+@kernel
+def _pool_tails(rates: NDArray[np.float64], sizes: NDArray[np.int64], most: int) -> NDArray[np.float64]:
     probability = np.zeros((most + 1, most + 1))  # [r, s]: s ones among r of the workers so far, drawn at random
     probability[0, 0] = 1.0
     for w in range(1, rates.size + 1):

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import few
 from faircrowd._display import Displayed
+from faircrowd._kernels import kernel
 from faircrowd._types import ByTask
 from faircrowd.audit.majority.poisson_binomial import add_up, as_rates, majority_tails, survival
 from faircrowd.audit.workers.worker_counts import check_truth, groups_in, range_over_groups
@@ -146,7 +146,7 @@ def group_rates(rates: ArrayLike) -> NDArray[np.float64]:
     return values
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _tails(
     block: Block, cell: Codes, rates: NDArray[np.float64], most: int, n_groups: int, unit: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -184,7 +184,7 @@ def _tails(
     return mass, tasks, lacking
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _lacks_rate(block: Block, cell: Codes, rates: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Emit whether each task that counts has a voter without a rate."""
     first, offsets, worker, _, _, _ = block

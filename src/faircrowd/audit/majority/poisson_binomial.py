@@ -1,10 +1,10 @@
 """The Poisson-binomial distribution: how many of several independent voters, each with their own rate, say 1."""
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import few
+from faircrowd._kernels import kernel
 from faircrowd.errors import OptionError
 
 __all__ = ["add_up", "as_priors", "as_rates", "majority_tails", "poisson_binomial", "survival"]
@@ -66,7 +66,7 @@ def as_priors(priors: ArrayLike, n_groups: int) -> NDArray[np.float64]:
     return values
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_up(rates: NDArray[np.float64], probability: NDArray[np.float64], least: float) -> tuple[int, int]:
     """Fill ``probability``, zeros on entry, with that of each number of ones; return the range of numbers filled.
 
@@ -90,7 +90,7 @@ def add_up(rates: NDArray[np.float64], probability: NDArray[np.float64], least: 
     return low, high
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def majority_tails(probability: NDArray[np.float64], n_voters: int, high: int) -> tuple[float, float]:
     """Return the probability of more than half ones, and of half or more; ``probability`` is zero above ``high``."""
     strict = 0.0

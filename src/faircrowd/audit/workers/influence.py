@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice
 from faircrowd._display import Displayed
+from faircrowd._kernels import kernel
 from faircrowd.audit.workers.worker_counts import groups_in, range_over_groups
 from faircrowd.engines import Block, LocalEngine
 from faircrowd.votes import VoteTable
@@ -75,7 +75,7 @@ def _gaps(labels: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(range_over_groups(rates, axis=1).max(axis=1))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _leave_out(
     block: Block, n_workers: int, n_groups: int, n_classes: int, rule: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -119,7 +119,7 @@ def _leave_out(
     return labels, moves, changed
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _share_out(
     classes: NDArray[np.int64], counts: NDArray[np.int64], rule: int, mass: NDArray[np.int64]
 ) -> tuple[int, int]:

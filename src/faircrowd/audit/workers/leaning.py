@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._display import Displayed
+from faircrowd._kernels import kernel
 from faircrowd._steps import count_steps
 from faircrowd.audit.intervals import FEW_GROUPS, in_front, newcombe, wilson
 from faircrowd.audit.workers.shrinkage import shrunken_gaps
@@ -188,7 +188,7 @@ def _pairs(
     return np.nonzero(both)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _pairs_in_front(
     rates: NDArray[np.float64],
     seen: NDArray[np.bool_],

@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from faircrowd._kernels import inner_kernel, kernel
 
 __all__ = ["FisherTests", "benjamini_hochberg", "fisher_tests"]
 
@@ -72,7 +73,7 @@ def benjamini_hochberg(p_values: ArrayLike) -> NDArray[np.float64]:
     return q
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _fisher(
     x1: NDArray[np.int64],
     n1: NDArray[np.int64],
@@ -112,7 +113,7 @@ def _fisher(
         least[i] = (rarest + other if both else rarest) / total
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _up(x: int, n1: int, n2: int, hits: int) -> float:
     """Return how much more likely it is that x + 1 of the hits are in the first sample than x."""
     return (n1 - x) * (hits - x) / ((x + 1.0) * (n2 - hits + x + 1.0))

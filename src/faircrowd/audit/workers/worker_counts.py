@@ -2,11 +2,11 @@
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from faircrowd._checks import check_memory, few
+from faircrowd._kernels import kernel
 from faircrowd._types import ByTask, FrameLike
 from faircrowd.engines import Block, LocalEngine
 from faircrowd.errors import InputError
@@ -154,13 +154,13 @@ def _shape(votes: VoteTable, *classes: int) -> tuple[int, ...]:
     return shape
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _count_labels(group: Codes, labels: Codes, counts: NDArray[np.int64]) -> None:
     for t in range(group.size):
         counts[group[t], labels[t]] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _count_votes(block: Block, shape: tuple[int, int, int]) -> tuple[NDArray[np.int64]]:
     _, offsets, worker, label, group, _ = block
     counts = np.zeros(shape, np.int64)
@@ -170,7 +170,7 @@ def _count_votes(block: Block, shape: tuple[int, int, int]) -> tuple[NDArray[np.
     return (counts,)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _count_by_gold(block: Block, shape: tuple[int, int, int, int]) -> tuple[NDArray[np.int64]]:
     _, offsets, worker, label, group, gold = block
     counts = np.zeros(shape, np.int64)
@@ -181,7 +181,7 @@ def _count_by_gold(block: Block, shape: tuple[int, int, int, int]) -> tuple[NDAr
     return (counts,)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _sum_by_posterior(
     block: Block, posterior: NDArray[np.float64], unit: float, shape: tuple[int, int, int, int]
 ) -> tuple[NDArray[np.int64]]:

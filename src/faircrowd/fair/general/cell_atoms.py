@@ -7,10 +7,10 @@ by their posterior, on the posterior: :math:`U_{ij} - \Lambda_{c0j} - \sum_y p_{
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.fair.general.row_matrix import RowMatrix
 from faircrowd.votes.vocabulary import Codes
 
@@ -128,7 +128,7 @@ def amounts_where(atoms: CellAtoms, outcome: Codes, is_counted: NDArray[np.bool_
     return amounts
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _add_whole(
     features: NDArray[np.float64],
     cell: Codes,
@@ -144,7 +144,7 @@ def _add_whole(
                 amounts[cell[i], 1 + y, outcome[i]] += mass[i] * features[i, y]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _add_amounts(
     features: NDArray[np.float64],
     cell: Codes,
@@ -162,7 +162,7 @@ def _add_amounts(
                     amounts[c, 1 + y, j] += part * features[i, y]
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@inner_kernel
 def _score(
     gains: NDArray[np.float64], features: NDArray[np.float64], prices: NDArray[np.float64], i: int, c: int, j: int
 ) -> float:
@@ -172,7 +172,7 @@ def _score(
     return score
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _margins(
     gains: NDArray[np.float64],
     features: NDArray[np.float64],
@@ -192,7 +192,7 @@ def _margins(
         margin[i] = best - second
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _mean_of_highest(
     gains: NDArray[np.float64],
     features: NDArray[np.float64],
@@ -212,7 +212,7 @@ def _mean_of_highest(
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _soft(
     gains: NDArray[np.float64],
     features: NDArray[np.float64],

@@ -5,10 +5,10 @@ not change: they are counted once, and each step sums over the others. The curva
 in which direction, so that few steps are needed.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.exact.quasi_newton import Loss, minimize_smooth
 from faircrowd.fair.general.cell_atoms import (
     CellAtoms,
@@ -85,7 +85,7 @@ def sample_of_cells(atoms: CellAtoms, n_cells: int, size: int) -> CellAtoms:
     return few._replace(mass=few.mass * (whole / np.where(seen > 0, seen, 1.0))[few.cell])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _every(step: NDArray[np.int64], cell: Codes) -> NDArray[np.bool_]:
     """Return whether each atom is the first of its cell, or a number of steps after it."""
     taken = np.empty(cell.size, dtype=np.bool_)

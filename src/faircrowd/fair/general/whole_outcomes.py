@@ -8,10 +8,10 @@ weighs in them.
 import time
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.fair.general.best_fractions import BestFractions
 from faircrowd.fair.general.cell_atoms import CellAtoms, amounts_of, best_outcomes, gained, prices_at
 from faircrowd.fair.general.row_matrix import RowMatrix
@@ -147,7 +147,7 @@ def _free_atoms(
     return free
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _lowest_of_cells(cost: NDArray[np.float64], cell: Codes, n_cells: int, number: int) -> NDArray[np.int64]:
     """Return the atoms with the lowest costs of each cell, in order; -1 where a cell has fewer."""
     found = np.full((n_cells, number), -1, dtype=np.int64)

@@ -7,10 +7,10 @@ their atom by this hash; should two atoms have the same one, all are hashed agai
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.errors import SolverError
 from faircrowd.exact.hashing import mix
 from faircrowd.fair.objective import Gain
@@ -198,7 +198,7 @@ def _grouped(
     return hashes[first], first, of_row
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _row_hashes(gains: NDArray[np.float64], group: Codes, salt: np.uint64, hashes: NDArray[np.uint64]) -> None:
     bits = gains.view(np.uint64)
     start = np.uint64(0x9E3779B97F4A7C15) ^ (salt << np.uint64(32))  # groups are numbered from 0, below 2^32
@@ -209,7 +209,7 @@ def _row_hashes(gains: NDArray[np.float64], group: Codes, salt: np.uint64, hashe
         hashes[i] = key
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _mark_new(
     gains: NDArray[np.float64],
     group: Codes,

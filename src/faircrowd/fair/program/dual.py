@@ -12,10 +12,10 @@ The smallest such bound equals the value of the best randomized labelling. For t
 
 from itertools import pairwise
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.exact.quasi_newton import minimize_smooth
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.rate_constraint import Constraint, prices_of, rates_of
@@ -194,7 +194,7 @@ def _descend(
     return constraint.from_free_coordinates(minimize_smooth(loss, first), n_groups, n_classes)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _dual(
     gains: NDArray[np.float64],
     mass: NDArray[np.float64],
@@ -215,7 +215,7 @@ def _dual(
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _soft(
     gains: NDArray[np.float64],
     mass: NDArray[np.float64],
@@ -248,7 +248,7 @@ def _soft(
     return total, rates
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _margins(
     gains: NDArray[np.float64],
     group: Codes,

@@ -8,9 +8,10 @@ moved each time (successive shortest paths; Ahuja, Magnanti and Orlin 1993, chap
 tasks to move, mostly one to three.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from faircrowd._kernels import kernel
 
 __all__ = ["move_to_totals"]
 
@@ -57,7 +58,7 @@ def move_to_totals(
     return found if np.isfinite(_move(gains, found, surplus, prices)) else None
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _move(
     gains: NDArray[np.float64], counts: NDArray[np.int64], surplus: NDArray[np.int64], prices: NDArray[np.float64]
 ) -> float:

@@ -5,9 +5,10 @@ rates lie in some stretch that begins at one of them. So the stretches of width 
 each group taking the best of its counts inside: two pointers move over all rates in rising order.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from faircrowd._kernels import inner_kernel, kernel
 
 __all__ = ["closest_totals", "shortest_stretch"]
 
@@ -40,7 +41,7 @@ def closest_totals(
     return np.stack([mass - found, found], axis=1)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _best_stretch(
     group: NDArray[np.int64], rate: NDArray[np.float64], worth: NDArray[np.float64], n_groups: int, epsilon: float
 ) -> NDArray[np.int64]:
@@ -65,7 +66,7 @@ def _best_stretch(
     return chosen
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def shortest_stretch(group: NDArray[np.int64], rate: NDArray[np.float64], n_groups: int) -> float:
     """Return the width of the shortest stretch in which every group has a rate."""
     inside = np.zeros(n_groups, np.int64)
@@ -81,7 +82,7 @@ def shortest_stretch(group: NDArray[np.int64], rate: NDArray[np.float64], n_grou
     return best
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _most(places: NDArray[np.int64], worth: NDArray[np.float64]) -> float:
     most = -np.inf
     for place in places:
@@ -90,7 +91,7 @@ def _most(places: NDArray[np.int64], worth: NDArray[np.float64]) -> float:
     return most
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _put(
     best_of: NDArray[np.int64], a: int, place: int, worth: NDArray[np.float64], missing: int, total: float
 ) -> tuple[int, float]:
@@ -101,7 +102,7 @@ def _put(
     return (missing - 1, total + after) if before == -np.inf else (missing, total - before + after)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _take(
     best_of: NDArray[np.int64], a: int, place: int, worth: NDArray[np.float64], missing: int, total: float
 ) -> tuple[int, float]:

@@ -6,10 +6,10 @@ task. The labels of the lightest tasks, and of those that are nearly tied, are t
 program.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.fair.program.atoms import Atoms
 from faircrowd.fair.program.dual import atom_margins
 from faircrowd.fair.program.strict import best_counts_of_free_atoms
@@ -83,7 +83,7 @@ def _free_atoms(
     return free
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _label_what_is_missing(
     group: Codes,
     weight: NDArray[np.float64],

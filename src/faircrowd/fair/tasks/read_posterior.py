@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, few
+from faircrowd._kernels import kernel
 from faircrowd.aggregate.posterior import TIES, choose
 from faircrowd.errors import InputError
 from faircrowd.fair.tasks.problem import Problem
@@ -187,7 +187,7 @@ def check_groups(groups: Vocabulary) -> None:
         )
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _first_bad(values: NDArray[np.float64], tolerance: float) -> int:
     """Return the first row that is not a probability distribution, -1 if all are."""
     for i in range(values.shape[0]):

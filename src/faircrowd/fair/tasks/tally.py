@@ -6,10 +6,10 @@ bit wherever the tasks lie. Where tasks have weights they are ordinary sums.
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.exact.sums import (
     PROBABILITY_UNIT,
     TERMS_PER_CARRY,
@@ -172,14 +172,14 @@ def weigh_expected(
     return mass, trust, weights @ tasks.posterior, gained
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _count(group: Codes, own: Codes, labels: Codes, n_classes: int, counts: NDArray[np.int64]) -> None:
     # Four tables in turn: a task need not wait for the write of the one before.
     for i in range(group.size):
         counts[i & 3, (group[i] * n_classes + own[i]) * n_classes + labels[i]] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _trust(posterior: NDArray[np.float64], labels: Codes, trust: NDArray[np.int64]) -> None:
     sums = np.zeros(posterior.shape[1], np.int64)
     for start in range(0, labels.size, TERMS_PER_CARRY):
@@ -188,7 +188,7 @@ def _trust(posterior: NDArray[np.float64], labels: Codes, trust: NDArray[np.int6
         carry(sums, trust)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _expect(
     posterior: NDArray[np.float64],
     group: Codes,
@@ -210,7 +210,7 @@ def _expect(
         carry(sums, trust)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _believe(posterior: NDArray[np.float64], beliefs: NDArray[np.int64]) -> None:
     sums = np.zeros(posterior.shape[1], np.int64)
     for start in range(0, posterior.shape[0], TERMS_PER_CARRY):
@@ -220,7 +220,7 @@ def _believe(posterior: NDArray[np.float64], beliefs: NDArray[np.int64]) -> None
         carry(sums, beliefs)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _gained(
     posterior: NDArray[np.float64],
     labels: Codes,

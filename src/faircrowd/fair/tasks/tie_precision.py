@@ -12,10 +12,10 @@ Rounding a posterior by at most r moves the difference of two scores by at most 
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.solution import TieWeights
 from faircrowd.fair.tasks.in_turn import InTurn
@@ -167,7 +167,7 @@ def _count_near(
     return beside, tied
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _add_near(
     gains: NDArray[np.float64],
     prices: NDArray[np.float64],

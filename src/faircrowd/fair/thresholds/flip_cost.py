@@ -13,10 +13,10 @@ the falling group. Two kinds of functions find the price at which the gap reache
 import math
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.exact.sums import TERMS_PER_CARRY, carry, to_units
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.fair.thresholds.sort_keys import SortKeyFormula, cost_of_key, key_of_task
@@ -45,8 +45,12 @@ __all__ = [
 
 # Two sorted groups.
 
+_FALLING, _RISING = np.True_, np.False_
+_INCLUSIVE, _EXCLUSIVE = np.True_, np.False_
+"""For Python's own ``True`` and ``False``, numba would compile a kernel of its own each."""
 
-@numba.njit(cache=True, nogil=True)
+
+@kernel
 def price_to_close_gap(falling: SortedGroup, rising: SortedGroup, needed: float) -> tuple[float, int, int, int, int]:
     """Find the lowest price at which flips close ``needed`` of the gap.
 
@@ -58,7 +62,7 @@ def price_to_close_gap(falling: SortedGroup, rising: SortedGroup, needed: float)
         The number of flips below this price and at it, in each group.
     """
     price = np.inf
-    for group, is_falling in ((falling, True), (rising, False)):
+    for group, is_falling in ((falling, _FALLING), (rising, _RISING)):
         low, high = 0, _n_flips(group, is_falling)
         n_flips = high
         while low < high:
@@ -69,34 +73,37 @@ def price_to_close_gap(falling: SortedGroup, rising: SortedGroup, needed: float)
                 low = middle + 1
         if low < n_flips:
             price = min(price, _price_of_flip(group, is_falling, low))
-    below_falling, to_falling = _count_flips(falling, True, price, False), _count_flips(falling, True, price, True)
-    below_rising, to_rising = _count_flips(rising, False, price, False), _count_flips(rising, False, price, True)
-    return price, below_falling, to_falling - below_falling, below_rising, to_rising - below_rising
+    below_falling = _count_flips(falling, _FALLING, price, _EXCLUSIVE)
+    below_rising = _count_flips(rising, _RISING, price, _EXCLUSIVE)
+    at_falling = _count_flips(falling, _FALLING, price, _INCLUSIVE) - below_falling
+    at_rising = _count_flips(rising, _RISING, price, _INCLUSIVE) - below_rising
+    return price, below_falling, at_falling, below_rising, at_rising
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _gap_closed(falling: SortedGroup, rising: SortedGroup, price: float) -> float:
     """Return by how much all flips at or below a price close the gap."""
-    f, r = _count_flips(falling, True, price, True), _count_flips(rising, False, price, True)
+    f = _count_flips(falling, _FALLING, price, _INCLUSIVE)
+    r = _count_flips(rising, _RISING, price, _INCLUSIVE)
     fallen = rate_at_count(falling, falling.own_count) - rate_at_count(falling, falling.own_count - f)
     return fallen + (rate_at_count(rising, rising.own_count + r) - rate_at_count(rising, rising.own_count))
 
 
-@numba.njit(cache=True, nogil=True)
-def _n_flips(group: SortedGroup, is_falling: bool) -> int:
+@inner_kernel
+def _n_flips(group: SortedGroup, is_falling: np.bool_) -> int:
     return group.own_count if is_falling else group.n_tasks - group.own_count
 
 
-@numba.njit(cache=True, nogil=True)
-def _price_of_flip(group: SortedGroup, is_falling: bool, flip: int) -> float:
+@inner_kernel
+def _price_of_flip(group: SortedGroup, is_falling: np.bool_, flip: int) -> float:
     """Return the price of a flip of a group; flip 0 is the cheapest."""
     if is_falling:
         return -group.share * cost_at_rank(group, group.own_count - 1 - flip)
     return group.share * cost_at_rank(group, group.own_count + flip)
 
 
-@numba.njit(cache=True, nogil=True)
-def _count_flips(group: SortedGroup, is_falling: bool, price: float, inclusive: bool) -> int:
+@inner_kernel
+def _count_flips(group: SortedGroup, is_falling: np.bool_, price: float, inclusive: np.bool_) -> int:
     """Count the flips of a group below a price, or at or below it if ``inclusive``.
 
     The binary search has the form of the one in ``first_count_with_rate``. It is repeated because numba does not reuse
@@ -113,7 +120,7 @@ def _count_flips(group: SortedGroup, is_falling: bool, price: float, inclusive: 
     return low
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def flip_path(
     falling: SortedGroup, rising: SortedGroup, gap: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -173,13 +180,13 @@ class PriceFormula(NamedTuple):
     falling_group: int
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def flip_price(cost: float, share: float, is_falling: bool) -> float:
     """Return the price of a flip; never -0.0, whose bits are not in the order of numbers."""
     return 0.0 - share * cost if is_falling else share * cost + 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def float_to_ordinal(number: float) -> np.uint64:
     """Return an integer for a number, such that integers are in the order of numbers (except for -0.0)."""
     bits = np.float64(number).view(np.uint64)
@@ -230,7 +237,7 @@ def runs_between_prices(tasks: Tasks, prices: PriceFormula, low: int, high: int)
     return np.concatenate([found for found, _ in runs]), groups, np.concatenate([counts for _, counts in runs])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_gains(costs: NDArray[np.float64], unit: float, limbs: NDArray[np.int64]) -> None:
     """Add the gains of tasks with these costs to limbs of shape (1, 2)."""
     sums = np.zeros(1, np.int64)
@@ -240,7 +247,7 @@ def add_gains(costs: NDArray[np.float64], unit: float, limbs: NDArray[np.int64])
         carry(sums, limbs)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _price_of_task(
     posterior: NDArray[np.float64], log_odds: NDArray[np.float64], group: Codes, prices: PriceFormula, i: int
 ) -> float:
@@ -248,7 +255,7 @@ def _price_of_task(
     return flip_price(cost, prices.shares[group[i]], group[i] == prices.falling_group)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _count_prices(
     posterior: NDArray[np.float64],
     log_odds: NDArray[np.float64],
@@ -267,7 +274,7 @@ def _count_prices(
         counts[group[i], at] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _add_totals(
     posterior: NDArray[np.float64],
     log_odds: NDArray[np.float64],
@@ -292,7 +299,7 @@ def _add_totals(
     totals[:, :, 1:] += limbs.reshape(2, 2, 2)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _find_tasks(
     posterior: NDArray[np.float64],
     log_odds: NDArray[np.float64],

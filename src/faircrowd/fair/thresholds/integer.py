@@ -7,10 +7,10 @@ best labelling found, is exact.
 
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.fair.thresholds.relaxed import RelaxedThresholds
 from faircrowd.fair.thresholds.sorted_group import (
     BLOCK_SIZE,
@@ -28,6 +28,8 @@ from faircrowd.fair.whole_tasks.allowance import Allowance
 __all__ = ["best_allowed_counts", "best_integer_counts"]
 
 _NOT_GOOD_ENOUGH = -2
+_ABOVE, _AT_LEAST = np.True_, np.False_
+"""For Python's own ``True`` and ``False``, numba would compile a kernel of its own each."""
 
 
 def best_allowed_counts(
@@ -47,7 +49,7 @@ def best_allowed_counts(
     return None, 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def best_integer_counts(
     group_0: SortedGroup, group_1: SortedGroup, epsilon: float, least_value: float = -np.inf
 ) -> tuple[int, int]:
@@ -74,7 +76,7 @@ def best_integer_counts(
         done = False
         while least <= count <= most:
             rate = rate_at_count(group_1, count)
-            first = first_count_with_rate(group_0, rate - epsilon - SLACK, False)
+            first = first_count_with_rate(group_0, rate - epsilon - SLACK, _AT_LEAST)
             fits = first <= group_0.n_tasks and rate_at_count(group_0, first) <= rate + epsilon + SLACK
             if fits or count % BLOCK_SIZE == 0:
                 bound = _bound(group_0, group_1, epsilon, count, caches)
@@ -85,7 +87,7 @@ def best_integer_counts(
                     done = True
                     break
             if fits:
-                last = first_count_with_rate(group_0, rate + epsilon + SLACK, True) - 1
+                last = first_count_with_rate(group_0, rate + epsilon + SLACK, _ABOVE) - 1
                 other = min(max(group_0.own_count, first), last)
                 value = value_at_count(group_1, count, caches[1]) + value_at_count(group_0, other, caches[0])
                 moved = abs(count - group_1.own_count) + abs(other - group_0.own_count)
@@ -104,7 +106,7 @@ def best_integer_counts(
     return best_0, best_1
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _counts_with_known_bound(group_0: SortedGroup, group_1: SortedGroup, epsilon: float) -> tuple[int, int]:
     """Return the least and the largest count of group 1 whose bound is known: all, unless a group is a window."""
     least, most = least_known_count(group_1), largest_known_count(group_1)
@@ -125,7 +127,7 @@ def _counts_with_known_bound(group_0: SortedGroup, group_1: SortedGroup, epsilon
     return least, low - 1
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _counts_around_best_rate(
     group_0: SortedGroup, group_1: SortedGroup, epsilon: float, count: int
 ) -> tuple[int, int, float]:
@@ -135,13 +137,13 @@ def _counts_around_best_rate(
     """
     low, high = rate_at_count(group_1, count) - epsilon - SLACK, rate_at_count(group_1, count) + epsilon + SLACK
     rate = min(max(rate_at_count(group_0, group_0.own_count), low), high)
-    after = min(first_count_with_rate(group_0, rate, True), group_0.n_tasks)
+    after = min(first_count_with_rate(group_0, rate, _ABOVE), group_0.n_tasks)
     before = after - 1  # not negative: the first count above a rate of at least 0 is at least 1
     width = rate_at_count(group_0, after) - rate_at_count(group_0, before)
     return before, after, (rate - rate_at_count(group_0, before)) / width if width > 0 else 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _bound(
     group_0: SortedGroup,
     group_1: SortedGroup,

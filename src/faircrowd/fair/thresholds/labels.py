@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.exact.sums import PROBABILITY_UNIT, TERMS_PER_CARRY, carry, to_units
 from faircrowd.fair.tasks.population import Place, Tasks
 from faircrowd.fair.thresholds.sort_keys import SortKeyFormula, cost_of_key, key_of_task
@@ -106,7 +106,7 @@ def randomized_probabilities(
     return probabilities
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _add_unconstrained(
     posterior: NDArray[np.float64],
     log_odds: NDArray[np.float64],
@@ -135,7 +135,7 @@ def _add_unconstrained(
         carry(posterior_sums, posterior_limbs)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _label_unconstrained(
     posterior: NDArray[np.float64],
     log_odds: NDArray[np.float64],
@@ -150,7 +150,7 @@ def _label_unconstrained(
         labels[i] = np.int32(judged < 0.0 or (ties_to_1 and judged == 0.0))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _find_rows_at_key(
     posterior: NDArray[np.float64],
     log_odds: NDArray[np.float64],
@@ -170,7 +170,7 @@ def _find_rows_at_key(
     return n
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _label_below_key(
     posterior: NDArray[np.float64],
     log_odds: NDArray[np.float64],
@@ -183,7 +183,7 @@ def _label_below_key(
         labels[i] = np.int32(key_of_task(formula, posterior, log_odds, i) < keys[group[i]])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _write_probabilities(
     posterior: NDArray[np.float64],
     log_odds: NDArray[np.float64],

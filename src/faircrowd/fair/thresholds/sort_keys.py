@@ -8,10 +8,10 @@ known: log-odds still differ where posteriors are rounded to 0 or 1.
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.exact.sums import unit_for
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.population import Tasks
@@ -72,7 +72,7 @@ def sort_keys_by_group(tasks: Tasks, formula: SortKeyFormula) -> tuple[NDArray[n
     return keys[:n_group_0], keys[n_group_0:]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def key_of_task(
     formula: SortKeyFormula, posterior: NDArray[np.float64], log_odds: NDArray[np.float64], i: int
 ) -> float:
@@ -82,7 +82,7 @@ def key_of_task(
     return float(formula.slope_1 * posterior[i, 1] + formula.slope_0 * posterior[i, 0] + formula.intercept)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def cost_of_key(formula: SortKeyFormula, key: float) -> float:
     """Return the cost that a sort key stands for."""
     if not formula.is_log_odds:
@@ -91,7 +91,7 @@ def cost_of_key(formula: SortKeyFormula, key: float) -> float:
     return (formula.slope_1 - formula.slope_0) * p + formula.slope_0 + formula.intercept
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def costs_of_keys(formula: SortKeyFormula, keys: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the costs that sort keys stand for."""
     costs = np.empty(keys.size)
@@ -100,7 +100,7 @@ def costs_of_keys(formula: SortKeyFormula, keys: NDArray[np.float64]) -> NDArray
     return costs
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _write_keys(
     posterior: NDArray[np.float64],
     log_odds: NDArray[np.float64],
@@ -111,7 +111,7 @@ def _write_keys(
         keys[i] = key_of_task(formula, posterior, log_odds, i)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _write_keys_by_group(
     posterior: NDArray[np.float64],
     log_odds: NDArray[np.float64],

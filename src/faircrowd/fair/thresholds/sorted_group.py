@@ -11,10 +11,10 @@ are stored.
 
 from typing import Literal, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.exact.sums import to_limbs, to_units
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.tasks.problem import Problem
@@ -203,31 +203,38 @@ def make_window_group(
     return SortedGroup(costs, empty, empty, empty, own_count, share, total_weight, n_tasks, run_starts, high, low, unit)
 
 
-@numba.njit(cache=True, nogil=True)
 def count_below_cost(group: SortedGroup, cost: float, inclusive: bool) -> int:
     """Count the tasks whose cost is below ``cost``, or at most ``cost`` if ``inclusive``."""
-    at = np.searchsorted(group.costs, cost, "right") if inclusive else np.searchsorted(group.costs, cost, "left")
+    at = np.searchsorted(group.costs, cost, "right" if inclusive else "left")
     return int(group.run_starts[at] if group.run_starts.size else at)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def least_known_count(group: SortedGroup) -> int:
     """Return the least count of labels 1 whose value is known: 0 unless the group is a window."""
     return int(group.run_starts[0]) if group.run_starts.size else 0
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def largest_known_count(group: SortedGroup) -> int:
     """Return the largest count of labels 1 whose value is known: all tasks unless the group is a window."""
     return int(group.run_starts[-1]) if group.run_starts.size else group.n_tasks
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _run_at_rank(group: SortedGroup, rank: int) -> int:
-    return int(np.searchsorted(group.run_starts, rank, "right") - 1)
+    """Return the last run that starts at a rank or before it; ``np.searchsorted`` takes half a second to compile."""
+    low, high = 0, group.run_starts.size
+    while low < high:
+        middle = (low + high) // 2
+        if group.run_starts[middle] <= rank:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def cost_at_rank(group: SortedGroup, rank: int) -> float:
     """Return the cost of the task with a rank (0 for the best); infinite outside a window."""
     if not group.run_starts.size:
@@ -237,14 +244,14 @@ def cost_at_rank(group: SortedGroup, rank: int) -> float:
     return group.costs[_run_at_rank(group, rank)] if rank < group.run_starts[-1] else np.inf
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def rate_at_count(group: SortedGroup, count: int) -> float:
     """Return the rate of label 1 if the best ``count`` tasks get it."""
     return group.rates[count] if group.rates.size else count / group.n_tasks
 
 
-@numba.njit(cache=True, nogil=True)
-def first_count_with_rate(group: SortedGroup, rate: float, above: bool) -> int:
+@inner_kernel
+def first_count_with_rate(group: SortedGroup, rate: float, above: bool | np.bool_) -> int:
     """Return the least count whose rate is at least ``rate``, or above it if ``above``; if none is, n_tasks + 1."""
     low, high = 0, group.n_tasks + 1
     if not group.rates.size:
@@ -261,13 +268,13 @@ def first_count_with_rate(group: SortedGroup, rate: float, above: bool) -> int:
     return low
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def new_value_cache() -> NDArray[np.float64]:
     """Return an empty cache for ``value_at_count``."""
     return np.full(BLOCK_SIZE + 1, -1.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def value_at_count(group: SortedGroup, count: int, cache: NDArray[np.float64]) -> float:
     """Return what label 1 for the best ``count`` tasks adds to the objective.
 
@@ -296,12 +303,12 @@ def value_at_count(group: SortedGroup, count: int, cache: NDArray[np.float64]) -
     return float(cache[count - block * BLOCK_SIZE])
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _gain(costs: NDArray[np.float64], weights: NDArray[np.float64], i: int) -> float:
     return float(-costs[i] * weights[i] if weights.size else -costs[i])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _add_blocks(
     costs: NDArray[np.float64], weights: NDArray[np.float64], total_weight: float, block_values: NDArray[np.float64]
 ) -> None:

@@ -7,10 +7,10 @@ most one task per group and pair of labels is undecided; it is drawn alone. So w
 task of its expectation.
 """
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.exact.hashing import mix
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.votes.vocabulary import Codes
@@ -39,7 +39,7 @@ def draw_weighted_labels(problem: Problem, probabilities: NDArray[np.float64], r
     return labels
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _move_to_corners(chances: NDArray[np.float64], weights: NDArray[np.float64], seed: np.uint64) -> None:
     """Make the probabilities of each task 0 and 1."""
     n_tasks, n_classes = chances.shape

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from threading import Event
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.errors import FileError
 from faircrowd.votes.readers.reader import Source
 from faircrowd.votes.readers.shared import BLOCK_BYTES
@@ -187,7 +187,7 @@ def _scanned(source: Source, delimiter: str, stop: Event | None, *, counts: bool
     return scan if scan.is_broken else scan.after(b"\n", ord(delimiter), counts=counts)  # the last row ends here
 
 
-@numba.njit(cache=True, nogil=True)
+@inner_kernel
 def _kind(character: int) -> int:
     """Return 1 for a digit, 2 for a letter or a byte that is not ASCII, and 4 for anything else."""
     if 48 <= character <= 57:
@@ -195,7 +195,7 @@ def _kind(character: int) -> int:
     return 2 if 65 <= character <= 90 or 97 <= character <= 122 or character > 127 else 4
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _follow(
     text: NDArray[np.uint8], delimiter: int, scan: _Scan
 ) -> tuple[int, int, int, bool, bool, bool, int, int, int, int, int, int, bool, bool, int, int, int]:

@@ -1,0 +1,72 @@
+"""Compile kernels in a second process, while the first run of an installation reads and aggregates its votes.
+
+Compiling is what that run waits for, and numba compiles one kernel at a time. What the second process has compiled, the
+first one finds on disk. The second process begins where the first one arrives late, and goes the other way.
+"""
+
+import multiprocessing
+import os
+import signal
+import sys
+from pathlib import Path
+
+import faircrowd
+
+__all__ = ["compile_ahead", "compile_kernels"]
+
+_SEEN = "flip_cost.price_to_close_gap-*.nbi"
+"""What numba calls the file of a kernel that every comparison of two groups with two classes needs."""
+
+
+def compile_ahead() -> None:
+    """Start the second process if kernels are not compiled yet and it has a processor; it ends with this one."""
+    from faircrowd.engines.thread_count import available_threads
+
+    if is_needed() and available_threads() > 1:
+        multiprocessing.get_context("spawn").Process(target=_main, name="faircrowd-compile", daemon=True).start()
+
+
+def is_needed() -> bool:
+    """Return whether numba would have to compile, and can keep what it compiles where it is looked for here."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or multiprocessing.parent_process() is not None:
+        return False
+    if place := os.environ.get("NUMBA_CACHE_DIR"):
+        return not any(Path(place).rglob(_SEEN))
+    beside = Path(faircrowd.__file__).parent / "fair" / "thresholds"
+    return os.access(beside, os.W_OK) and not any((beside / "__pycache__").glob(_SEEN))
+
+
+def _main() -> None:
+    """Be the second process: nobody hears of it, and Ctrl-C is for the first one, which ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 # until it ends
+    compile_kernels()
+
+
+def compile_kernels() -> None:
+    """Use the kernels of fair labels and of the audit once, on a crowd of a few tasks."""
+    import numpy as np
+    import pyarrow as pa
+
+    from faircrowd.audit.majority.growing_crowd import majority_curve
+    from faircrowd.audit.majority.majority_gap import crowd_gap
+    from faircrowd.audit.workers.influence import worker_influence
+    from faircrowd.audit.workers.worker_audit import audit_workers
+    from faircrowd.fair.make import make_fair
+    from faircrowd.votes import read_votes
+
+    group = np.arange(80) % 2
+    of_second_class = np.linspace(0.05, 0.7, 80) + 0.25 * group
+    posterior = np.column_stack([1 - of_second_class, of_second_class])
+    _ = make_fair(posterior, group, epsilon=0.1).frontier
+    task, worker = np.repeat(np.arange(80), 3), np.tile(np.arange(3), 80)
+    label = (np.repeat(of_second_class, 3) + 0.1 * worker > 0.5).astype(np.int64)
+    votes = read_votes(
+        pa.table({"task": task, "worker": worker, "label": label}),
+        sensitive_features=pa.table({"task": np.arange(80), "group": group}),
+    )
+    rates = np.full((3, 2), 0.5)
+    majority_curve(rates)
+    crowd_gap(votes, rates)
+    worker_influence(votes)
+    audit_workers(votes, posterior=posterior)

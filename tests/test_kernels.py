@@ -1,0 +1,51 @@
+"""Kernels are compiled in one way, and nothing calls one from Python that has no entry point for it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from source_trees import MODULES, SOURCE, tree, walk
+
+
+def decorated(path: Path, name: str) -> Iterator[ast.FunctionDef]:
+    for node in walk(path):
+        if isinstance(node, ast.FunctionDef) and name in map(ast.unparse, node.decorator_list):
+            yield node
+
+
+def module(path: Path) -> str:
+    return ".".join(("faircrowd", *path.relative_to(SOURCE).with_suffix("").parts))
+
+
+INNER = {(module(path), node.name) for path in MODULES for node in decorated(path, "inner_kernel")}
+
+
+def names_meant(path: Path) -> dict[str, tuple[str, str]]:
+    """Return the function that each name of a module stands for."""
+    own = {node.name: (module(path), node.name) for node in tree(path).body if isinstance(node, ast.FunctionDef)}
+    for node in walk(path):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            own |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
+    return own
+
+
+def test_there_are_inner_kernels() -> None:
+    assert ("faircrowd.fair.thresholds.integer", "_bound") in INNER
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_inner_kernels_are_called_by_kernels_alone(path: Path) -> None:
+    meant = names_meant(path)
+    in_kernels = {
+        id(node) for name in ("kernel", "inner_kernel") for one in decorated(path, name) for node in ast.walk(one)
+    }
+    for node in walk(path):
+        if isinstance(node, ast.Name) and id(node) not in in_kernels:
+            assert meant.get(node.id) not in INNER, f"{path}:{node.lineno}: Python would crash in {node.id}"
+
+
+def test_numba_is_called_in_one_place() -> None:
+    users = {path.relative_to(SOURCE).as_posix() for path in MODULES if "njit" in path.read_text(encoding="utf-8")}
+    assert users == {"_kernels.py"}
