@@ -21,6 +21,7 @@ EVERYWHERE = (
     "_params",
     "_searches",
     "_steps",
+    "_threads",
     "_types",
     "exact",
     "storage",

@@ -16,8 +16,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from faircrowd._threads import available_threads
 from faircrowd.cli.app import run
-from faircrowd.engines.thread_count import available_threads
 from studio.conftest import Visitor, hold
 
 LONG = {"group": "sex", "method": "glad", "require": ["parity(sex) <= 0.1", "changed <= 0.3"], "epsilon": ""}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from faircrowd.cli import arguments as arg
+from faircrowd.cli.compile_ahead import compile_ahead
 from faircrowd.cli.console import Console
 from faircrowd.cli.json_output import print_json
 from faircrowd.errors import OptionError
@@ -135,6 +136,8 @@ def audit(
         page=PageOptions.given(title, note, date),
     )
     check_out(out, AUDIT_FILES, (votes, tasks))
+    if group:
+        compile_ahead()
     console = Console(as_json)
     run = fit(options, console)
     written = run.write(out, report=report, charts=charts, progress=console)

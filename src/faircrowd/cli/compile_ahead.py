@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import faircrowd
+from faircrowd._threads import available_threads
 
 __all__ = ["compile_ahead", "compile_kernels"]
 
@@ -20,8 +21,6 @@ _SEEN = "flip_cost.price_to_close_gap-*.nbi"
 
 def compile_ahead() -> None:
     """Start the second process if kernels are not compiled yet and it has a processor; it ends with this one."""
-    from faircrowd.engines.thread_count import available_threads
-
     if is_needed() and available_threads() > 1:
         multiprocessing.get_context("spawn").Process(target=_main, name="faircrowd-compile", daemon=True).start()
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._threads import available_threads
 from faircrowd.engines.protocols import SumKernel, TaskKernel
-from faircrowd.engines.thread_count import available_threads
 from faircrowd.storage.mapped_arrays import release
 from faircrowd.votes.table import VoteTable
 from faircrowd.votes.vocabulary import Codes, Vocabulary

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from faircrowd._steps import watch_steps
-from faircrowd.engines.thread_count import available_threads
+from faircrowd._threads import available_threads
 from faircrowd.errors import FaircrowdError
 from faircrowd.studio.workspace import DONE, FAILED, Job, write_json
 

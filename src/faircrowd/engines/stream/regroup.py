@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import few
 from faircrowd._extras import need
+from faircrowd._threads import available_threads
 from faircrowd.engines.stream.staging import Staged
-from faircrowd.engines.thread_count import available_threads
 from faircrowd.errors import FileError, InputError, OptionError
 from faircrowd.votes.encode import encode
 from faircrowd.votes.vocabulary import Codes, Vocabulary

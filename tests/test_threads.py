@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from faircrowd.engines import thread_count
-from faircrowd.engines.thread_count import available_threads
+from faircrowd import _threads
+from faircrowd._threads import available_threads
 
 
 @pytest.fixture(autouse=True)
 def sixteen_processors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("FAIRCROWD_THREADS", raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
-    monkeypatch.setattr(thread_count, "_GROUP", tmp_path)
+    monkeypatch.setattr(_threads, "_GROUP", tmp_path)
 
 
 def test_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
