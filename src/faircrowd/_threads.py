@@ -1,7 +1,6 @@
 """How many threads to use: no more than there are processors for, also in containers and in pools of processes."""
 
 import math
-import multiprocessing
 import os
 from pathlib import Path
 
@@ -19,6 +18,8 @@ def available_threads() -> int:
     asked = os.environ.get("FAIRCROWD_THREADS", "")
     if asked.isdecimal() and int(asked) > 0:
         return int(asked)
+    import multiprocessing  # the command line asks for its version without it
+
     if multiprocessing.parent_process() is not None:
         return 1
     some = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -47,20 +47,32 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return SimpleNamespace(start=lambda: names.append(str(given["name"])))
 
     monkeypatch.setattr(multiprocessing, "get_context", lambda how: SimpleNamespace(Process=process))
+    monkeypatch.setitem(sys.modules, "__main__", SimpleNamespace(__file__="bin/faircrowd"))
     monkeypatch.setenv("FAIRCROWD_THREADS", "2")
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
     return names
 
 
+@pytest.mark.parametrize(
+    "main",
+    [
+        SimpleNamespace(__file__="bin/faircrowd"),
+        SimpleNamespace(__file__="faircrowd.exe"),
+        SimpleNamespace(__file__="faircrowd/__main__.py", __spec__=SimpleNamespace(name="faircrowd.__main__")),
+    ],
+)
 def test_a_process_is_started_where_nothing_is_compiled(
-    started: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    main: SimpleNamespace, started: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(sys.modules, "__main__", main)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     ahead.compile_ahead()
     assert started == ["faircrowd-compile"]
 
 
-@pytest.mark.parametrize("case", ["compiled", "one thread", "no compiler", "of a pool", "beside the package"])
+@pytest.mark.parametrize(
+    "case", ["compiled", "one thread", "no compiler", "of a pool", "a script", "beside the package"]
+)
 def test_no_process_is_started(case: str, started: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     if case == "compiled":
@@ -72,6 +84,8 @@ def test_no_process_is_started(case: str, started: list[str], tmp_path: Path, mo
         monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     elif case == "of a pool":
         monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace())
+    elif case == "a script":  # the new process would run it, too
+        monkeypatch.setitem(sys.modules, "__main__", SimpleNamespace(__file__="my_script.py"))
     else:
         monkeypatch.delenv("NUMBA_CACHE_DIR")
         monkeypatch.setattr(ahead.faircrowd, "__file__", str(tmp_path / "__init__.py"))

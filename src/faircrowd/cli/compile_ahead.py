@@ -4,7 +4,6 @@ Compiling is what that run waits for, and numba compiles one kernel at a time. W
 first one finds on disk. The second process begins where the first one arrives late, and goes the other way.
 """
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -21,13 +20,22 @@ _SEEN = "flip_cost.price_to_close_gap-*.nbi"
 
 def compile_ahead() -> None:
     """Start the second process if kernels are not compiled yet and it has a processor; it ends with this one."""
-    if is_needed() and available_threads() > 1:
+    import multiprocessing
+
+    if _is_command_line() and multiprocessing.parent_process() is None and is_needed() and available_threads() > 1:
         multiprocessing.get_context("spawn").Process(target=_main, name="faircrowd-compile", daemon=True).start()
+
+
+def _is_command_line() -> bool:
+    """Return whether this is a process of the command ``faircrowd``: a new process imports a script that calls it."""
+    main = sys.modules["__main__"]
+    name = getattr(getattr(main, "__spec__", None), "name", None)
+    return name == "faircrowd.__main__" or Path(getattr(main, "__file__", None) or "").stem == "faircrowd"
 
 
 def is_needed() -> bool:
     """Return whether numba would have to compile, and can keep what it compiles where it is looked for here."""
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or multiprocessing.parent_process() is not None:
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         return False
     if place := os.environ.get("NUMBA_CACHE_DIR"):
         return not any(Path(place).rglob(_SEEN))
