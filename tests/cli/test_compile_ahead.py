@@ -82,9 +82,9 @@ def test_no_process_is_started(case: str, started: list[str], tmp_path: Path, mo
         monkeypatch.setenv("FAIRCROWD_THREADS", "1")
     elif case == "no compiler":
         monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    elif case == "of a pool":
+    elif case == "pool":
         monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace())
-    elif case == "a script":  # the new process would run it, too
+    elif case == "script":  # the new process would run it, too
         monkeypatch.setitem(sys.modules, "__main__", SimpleNamespace(__file__="my_script.py"))
     else:
         monkeypatch.delenv("NUMBA_CACHE_DIR")
