@@ -44,11 +44,11 @@ def rounds(votes: Any, count: int) -> tuple[Confusion, float]:
     """Run some rounds after a warm-up round; return the parameters and the seconds per round."""
     model = DawidSkene()
     counter = VoteCounter(votes, by_group=False)
-    used = model._maximise(counter.from_shares())
-    used = model._maximise(counter.expected(used)[0])
+    used = model._maximise(counter.from_shares(), model.smoothing)
+    used = model._maximise(counter.expected(used)[0], model.smoothing)
     begin = time.perf_counter()
     for _ in range(count):
-        used = model._maximise(counter.expected(used)[0])
+        used = model._maximise(counter.expected(used)[0], model.smoothing)
     return used, (time.perf_counter() - begin) / count
 
 
