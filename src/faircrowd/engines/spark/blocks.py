@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd.engines.local import Block
+from faircrowd.engines.spark.garbage import spare_loaded_objects
 from faircrowd.errors import OptionError
 from faircrowd.votes.encode import encode
 from faircrowd.votes.layout import Grouped, moved, places_by_task, repeated_votes, sort_inside_tasks, sort_repeated
@@ -85,6 +86,7 @@ class Named(NamedTuple):
         return found
 
 
+@spare_loaded_objects
 def pack(batches: Iterable[pa.RecordBatch], *, sizes: dict[str, int]) -> Iterator[pa.RecordBatch]:
     """Pack the votes of a partition, which holds all those of its tasks; ``sizes`` are the numbers of codes."""
     found = list(batches)

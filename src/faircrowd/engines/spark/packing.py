@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from faircrowd._checks import few
 from faircrowd.engines.spark.blocks import SCHEMA, SEVERAL, View, from_stream, pack, pieces, stream_of
 from faircrowd.engines.spark.codes import column_of, is_missing, survey
+from faircrowd.engines.spark.garbage import spare_loaded_objects
 from faircrowd.engines.spark.session import collected, spark_errors
 from faircrowd.errors import InputError
 from faircrowd.votes.groups import no_group
@@ -124,6 +125,7 @@ def summary_of(blocks: "DataFrame", n_groups: int, *, may_lack_groups: bool = Fa
     return Summary(np.array(tasks, dtype=np.int64), int(counts[:, -1].max()), repeated, no_ids, lacking)
 
 
+@spare_loaded_objects
 def _summarise(batches: Iterable[pa.RecordBatch], *, n_groups: int) -> Iterator[pa.RecordBatch]:
     """Count within each packed row, and name a few tasks whose group or true label is not clear; on an executor."""
     view = View(by_group=True, with_gold=True, with_ids=True, votes=1)
