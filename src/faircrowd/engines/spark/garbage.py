@@ -1,6 +1,6 @@
 """Less work for the garbage collector of Spark's Python processes.
 
-After each task Spark's Python process collects garbage. It then visits every object that numba, Arrow and faircrowd have
+After each task, Spark's Python process collects garbage. It then visits every object that numba, Arrow and faircrowd
 made while they were loaded: a tenth of a second, which is longer than the kernel takes for the votes of a partition.
 These objects stay as long as the process, so that they need not be visited again.
 """
