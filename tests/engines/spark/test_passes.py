@@ -21,7 +21,7 @@ from faircrowd.errors import InputError
 CROWD = simulated(n_tasks=60, n_workers=7, seed=5)
 TABLE = read_votes(CROWD.votes, sensitive_features=CROWD.groups)
 OF_VOTE = np.repeat(np.arange(TABLE.n_tasks), TABLE.votes_per_task)
-SIZES = {"label": TABLE.n_classes, "group": 2}
+SIZES = {"worker": TABLE.n_workers, "label": TABLE.n_classes, "group": 2}
 VIEW = View(by_group=True, with_gold=True, with_ids=True, votes=40)
 
 
@@ -29,7 +29,7 @@ def rows(seed: int = 0) -> Any:
     """Votes as Spark holds them before they are packed: ids of tasks, and codes, in any order."""
     order = np.random.default_rng(seed).permutation(OF_VOTE.size)
     assert TABLE.group is not None
-    codes = {"worker": TABLE.worker, "label": TABLE.label, "group": TABLE.group[OF_VOTE]}
+    codes = {"vote": TABLE.worker * TABLE.n_classes + TABLE.label, "group": TABLE.group[OF_VOTE]}
     ids = pa.array([f"t{task}" for task in OF_VOTE[order]])
     return pa.table({"task": ids, **{name: pa.array(values[order]) for name, values in codes.items()}})
 
@@ -140,8 +140,7 @@ def test_new_codes_stand_in_for_those_packed() -> None:
 def test_facts_that_lack_or_clash_are_counted_and_named() -> None:
     table = pa.table({
         "task": ["a", "a", "b", "b", "c", "c", "d"],
-        "worker": pa.array([0, 1, 0, 0, 1, 2, 2], pa.int32()),
-        "label": pa.array([0, 1, 1, 0, 1, 1, 0], pa.int32()),
+        "vote": pa.array(np.array([0, 1, 0, 0, 1, 2, 2]) * TABLE.n_classes + [0, 1, 1, 0, 1, 1, 0]),
         "group": pa.array([0, 1, 1, 1, None, None, 0], pa.int32()),
         "truth": pa.array([1, None, 0, 1, None, None, None], pa.int32()),
     })  # fmt: skip
@@ -163,8 +162,7 @@ def test_nothing_is_packed_of_an_empty_partition_and_a_task_is_never_cut() -> No
     assert packed(rows().slice(0, 0)) == []
     table = pa.table({
         "task": ["a"] * 100 + ["b"],
-        "worker": pa.array([*range(100), 0], pa.int32()),
-        "label": pa.array([0, 1] * 50 + [1], pa.int32()),
+        "vote": pa.array(np.array([*range(100), 0]) * TABLE.n_classes + [*[0, 1] * 50, 1]),
     })  # fmt: skip
     found = [np.diff(piece.block.offsets).tolist() for piece in pieces(packed(table), VIEW)]
     assert found == [[100], [1]]
