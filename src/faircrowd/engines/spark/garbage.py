@@ -24,7 +24,7 @@ def spare_loaded_objects(run: Callable[P, Iterator[ItemT]]) -> Callable[P, Itera
 
     It does so only if there are many objects that are not left out yet: after the first task of a process, and after
     tasks that loaded another kernel. Garbage is collected before, and what is left out is still freed when the last
-    reference to it goes, so that no memory is lost.
+    reference to it goes.
     """
 
     @wraps(run)
