@@ -17,6 +17,7 @@ from faircrowd.engines.local import LocalEngine
 from faircrowd.engines.spark.blocks import View, pieces
 from faircrowd.engines.spark.codes import with_values
 from faircrowd.engines.spark.engine import SparkEngine
+from faircrowd.engines.spark.packing import packed
 from faircrowd.engines.spark.votes import SparkVotes, spark_votes
 from faircrowd.errors import DataWarning, FaircrowdError, InputError, MissingColumnError, OptionError
 
@@ -79,6 +80,19 @@ def test_task_rows_are_the_votes_of_memory(spark: Any, partitions: int, seed: in
         assert rows[task] == (inside.worker[votes].tolist(), inside.label[votes].tolist(), inside.group[i])
     assert found.report.rows_read == len(VOTES)
     found.close()
+
+
+def test_codes_of_very_many_workers_and_labels_are_packed(spark: Any) -> None:
+    """Worker and label travel as one number, which may be larger than 32 bits."""
+    worker, label = [2**30 - 1, 0, 2**30 - 1], [5, 2, 0]
+    codes = {"worker": pa.array(worker, pa.int32()), "label": pa.array(label, pa.int32())}
+    frame = spark.createDataFrame(pa.table({"task": ["a", "b", "c"], **codes}))
+    for sizes in ({"worker": 2**30, "label": 6, "group": 1}, {"worker": 2**30, "label": 200, "group": 1}):
+        stored = packed(frame, None, 2, sizes)
+        (piece,) = pieces(stored.toArrow().to_batches(), View(False, False, True, 100))
+        assert piece.ids is not None
+        found = sorted(zip(piece.ids.to_list(), piece.block.worker.tolist(), piece.block.label.tolist(), strict=True))
+        assert found == list(zip("abc", worker, label, strict=True))
 
 
 def counting(votes: Any, n_groups: int = 1) -> tuple[Any, ...]:

@@ -1,5 +1,8 @@
 """What executors run, called here: kernels over packed blocks give the bits that memory gives. No Java is needed."""
 
+import gc
+import weakref
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import patch
 
@@ -14,6 +17,7 @@ from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.kernels.vote_counts import count_majority_agreement
 from faircrowd.engines.local import LocalEngine
 from faircrowd.engines.spark.blocks import SEVERAL, Named, View, from_stream, pack, pieces
+from faircrowd.engines.spark.garbage import spare_loaded_objects
 from faircrowd.engines.spark.packing import _summarise
 from faircrowd.engines.spark.passes import COUNTS, add_sums, gather_rows, join_sums, make_rows, sum_rows
 from faircrowd.errors import InputError
@@ -21,7 +25,7 @@ from faircrowd.errors import InputError
 CROWD = simulated(n_tasks=60, n_workers=7, seed=5)
 TABLE = read_votes(CROWD.votes, sensitive_features=CROWD.groups)
 OF_VOTE = np.repeat(np.arange(TABLE.n_tasks), TABLE.votes_per_task)
-SIZES = {"label": TABLE.n_classes, "group": 2}
+SIZES = {"worker": TABLE.n_workers, "label": TABLE.n_classes, "group": 2}
 VIEW = View(by_group=True, with_gold=True, with_ids=True, votes=40)
 
 
@@ -29,7 +33,7 @@ def rows(seed: int = 0) -> Any:
     """Votes as Spark holds them before they are packed: ids of tasks, and codes, in any order."""
     order = np.random.default_rng(seed).permutation(OF_VOTE.size)
     assert TABLE.group is not None
-    codes = {"worker": TABLE.worker, "label": TABLE.label, "group": TABLE.group[OF_VOTE]}
+    codes = {"vote": TABLE.worker * TABLE.n_classes + TABLE.label, "group": TABLE.group[OF_VOTE]}
     ids = pa.array([f"t{task}" for task in OF_VOTE[order]])
     return pa.table({"task": ids, **{name: pa.array(values[order]) for name, values in codes.items()}})
 
@@ -140,8 +144,7 @@ def test_new_codes_stand_in_for_those_packed() -> None:
 def test_facts_that_lack_or_clash_are_counted_and_named() -> None:
     table = pa.table({
         "task": ["a", "a", "b", "b", "c", "c", "d"],
-        "worker": pa.array([0, 1, 0, 0, 1, 2, 2], pa.int32()),
-        "label": pa.array([0, 1, 1, 0, 1, 1, 0], pa.int32()),
+        "vote": pa.array(np.array([0, 1, 0, 0, 1, 2, 2]) * TABLE.n_classes + [0, 1, 1, 0, 1, 1, 0]),
         "group": pa.array([0, 1, 1, 1, None, None, 0], pa.int32()),
         "truth": pa.array([1, None, 0, 1, None, None, None], pa.int32()),
     })  # fmt: skip
@@ -163,8 +166,68 @@ def test_nothing_is_packed_of_an_empty_partition_and_a_task_is_never_cut() -> No
     assert packed(rows().slice(0, 0)) == []
     table = pa.table({
         "task": ["a"] * 100 + ["b"],
-        "worker": pa.array([*range(100), 0], pa.int32()),
-        "label": pa.array([0, 1] * 50 + [1], pa.int32()),
+        "vote": pa.array(np.array([*range(100), 0]) * TABLE.n_classes + [*[0, 1] * 50, 1]),
     })  # fmt: skip
     found = [np.diff(piece.block.offsets).tolist() for piece in pieces(packed(table), VIEW)]
     assert found == [[100], [1]]
+
+
+PASSES: dict[str, Callable[[], Iterator[Any]]] = {
+    "pack": lambda: pack(rows().to_batches(), sizes=SIZES),
+    "summarise": lambda: _summarise(parted()[0], n_groups=2),
+    "sum": lambda: sum_rows(
+        parted()[0],
+        kernel=Named(__name__, "_of_one_cell"),
+        parameters=(9,),
+        view=VIEW._replace(with_ids=False),
+        n_groups=2,
+    ),
+    "join": lambda: join_sums([], sizes=[2, 9]),
+    "gather": lambda: gather_rows(
+        parted()[0], kernel=Named.of(even_tasks), parameters=(), view=VIEW, n_groups=2, max_bytes=10_000
+    ),
+    "make": lambda: make_rows(
+        parted()[0], steps=((Named(__name__, "_votes"), ()),), view=VIEW, ids=False, names=("votes",)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_after_each_pass_what_is_loaded_is_left_to_itself(name: str) -> None:
+    with patch("gc.freeze") as freeze:
+        made = PASSES[name]()
+        freeze.reset_mock()  # other passes made its blocks
+        with patch("faircrowd.engines.spark.garbage._MANY_OBJECTS", 0):
+            next(made)
+            assert not freeze.called
+            list(made)
+    assert freeze.call_count == 1
+
+
+def test_what_stays_loaded_is_not_visited_again_and_garbage_goes() -> None:
+    class Node:
+        me: Any = None
+
+    def run() -> Iterator[int]:
+        node = Node()
+        node.me = node  # a cycle, which only a collection finds
+        seen.append(weakref.ref(node))
+        yield 1
+
+    seen: list[Any] = []
+    loaded: list[list[int]] = [[] for _ in range(30_000)]
+    gc.disable()
+    try:
+        assert list(spare_loaded_objects(run)()) == [1]
+        assert seen[0]() is None
+        assert len(gc.get_objects()) < 20_000
+        frozen = gc.get_freeze_count()
+        assert frozen > len(loaded)
+        list(spare_loaded_objects(run)())  # little is new: nothing to do
+        assert gc.get_freeze_count() <= frozen
+        assert seen[1]() is not None
+        loaded.clear()
+        assert gc.get_freeze_count() <= frozen - 30_000  # freed as always
+    finally:
+        gc.unfreeze()
+        gc.enable()

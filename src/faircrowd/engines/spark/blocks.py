@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd.engines.local import Block
+from faircrowd.engines.spark.garbage import spare_loaded_objects
 from faircrowd.errors import OptionError
 from faircrowd.votes.encode import encode
 from faircrowd.votes.layout import Grouped, moved, places_by_task, repeated_votes, sort_inside_tasks, sort_repeated
@@ -85,8 +86,12 @@ class Named(NamedTuple):
         return found
 
 
+@spare_loaded_objects
 def pack(batches: Iterable[pa.RecordBatch], *, sizes: dict[str, int]) -> Iterator[pa.RecordBatch]:
-    """Pack the votes of a partition, which holds all those of its tasks; ``sizes`` are the numbers of codes."""
+    """Pack the votes of a partition, which holds all those of its tasks; ``sizes`` are the numbers of codes.
+
+    The column ``vote`` holds the code of the worker times the number of labels, plus the code of the label.
+    """
     found = list(batches)
     if not sum(batch.num_rows for batch in found):
         return
@@ -97,7 +102,7 @@ def pack(batches: Iterable[pa.RecordBatch], *, sizes: dict[str, int]) -> Iterato
         name: _fact(task, len(ids), table.column(role) if role in table.column_names else None, nothing)
         for name, role, nothing in (("group", "group", 0), ("gold", "truth", -1))
     }
-    worker, label = (np.array(table.column(name), dtype=np.int32) for name in ("worker", "label"))
+    worker, label = (part.astype(np.int32) for part in np.divmod(table.column("vote").to_numpy(), sizes["label"]))
     del table, found
     offsets, place = places_by_task(task, len(ids))
     votes = Grouped(offsets, moved(worker, place), moved(label, place))

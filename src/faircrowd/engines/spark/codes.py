@@ -1,6 +1,6 @@
 """Values of Spark columns to codes: the distinct values come to the driver, the codes go back by a broadcast join."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -49,12 +49,17 @@ class Coding(NamedTuple):
         return self._replace(codes=place[self.codes], vocabulary=vocabulary)
 
 
-def survey(frame: "DataFrame", sets: Sequence[Sequence[str]], counts: Sequence["Column"]) -> list[pa.Table]:
-    """Aggregate by several sets of columns in one pass; return an Arrow table for each."""
+def survey(frame: "DataFrame", sets: Sequence[Sequence[str]], counts: Mapping[str, "Column"]) -> list[pa.Table]:
+    """Count by several sets of columns in one pass; return an Arrow table for each.
+
+    Rows are first counted by all columns at once, because Spark copies each row for each set.
+    """
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
     names = list(dict.fromkeys(name for one in sets for name in one))
-    found = collected(frame.groupingSets(sets, *names).agg(F.grouping_id().alias("set"), *counts))
+    rows = frame.groupBy(*names).agg(*(count.alias(name) for name, count in counts.items()))
+    sums = [F.sum(name).alias(name) for name in counts]
+    found = collected(rows.groupingSets(sets, *names).agg(F.grouping_id().alias("set"), *sums))
     # Spark numbers a set by one bit per column, the first column's the highest, set if the column is not in the set.
     numbers = [sum((name not in one) << i for i, name in enumerate(reversed(names))) for one in sets]
     return [found.filter(pc.equal(found.column("set"), number)) for number in numbers]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from faircrowd._checks import few
 from faircrowd.engines.spark.blocks import SCHEMA, SEVERAL, View, from_stream, pack, pieces, stream_of
 from faircrowd.engines.spark.codes import column_of, is_missing, survey
+from faircrowd.engines.spark.garbage import spare_loaded_objects
 from faircrowd.engines.spark.session import collected, spark_errors
 from faircrowd.errors import InputError
 from faircrowd.votes.groups import no_group
@@ -65,8 +66,8 @@ def complete_rows(frame: "DataFrame", columns: Mapping[str, str], sets: Sequence
     for role in ("task", "worker", "label"):
         lacks[role] = ~is_incomplete & is_missing(votes, role)
         is_incomplete = is_incomplete | is_missing(votes, role)
-    counts = [F.count_if(~is_incomplete).alias("count"), F.count(F.lit(1)).alias("rows")]
-    counts += [F.count_if(lacking).alias(f"no_{role}") for role, lacking in lacks.items()]
+    counts = {"count": F.count_if(~is_incomplete), "rows": F.count(F.lit(1))}
+    counts |= {f"no_{role}": F.count_if(lacking) for role, lacking in lacks.items()}
     total, *found = survey(votes, [[], *sets], counts)
     rows, *missing = (sum(total.column(name).to_pylist()) for name in ("rows", *(f"no_{role}" for role in lacks)))
     return Rows(
@@ -82,7 +83,7 @@ def facts_of(
 
     known = _selected(tasks, columns)
     known = known.join(votes.select("task").distinct(), on="task", how="left_semi")
-    return known, survey(known, sets, [F.count(F.lit(1)).alias("count")]) if sets else []
+    return known, survey(known, sets, {"count": F.count(F.lit(1))}) if sets else []
 
 
 def packed(votes: "DataFrame", facts: "DataFrame | None", partitions: int, sizes: dict[str, int]) -> "DataFrame":
@@ -95,11 +96,14 @@ def packed(votes: "DataFrame", facts: "DataFrame | None", partitions: int, sizes
     facts : DataFrame, optional
         Columns task, group, truth (either may be missing), where they are columns of a table of tasks.
     sizes : dict
-        Number of codes: "label" and "group".
+        Number of codes: "worker", "label" and "group".
     """
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-    votes = votes.repartition(partitions, "task")
+    # One number for worker and label: the shuffle, and the way from Java to Python, take time by the column.
+    kind = "int" if sizes["worker"] * sizes["label"] <= np.iinfo(np.int32).max else "bigint"
+    vote = F.col("worker").cast(kind) * F.lit(sizes["label"]).cast(kind) + F.col("label")
+    votes = votes.withColumn("vote", vote).drop("worker", "label").repartition(partitions, "task")
     if facts is not None:
         names = [name for name in ("group", "truth") if name in facts.columns]
         several = {name: F.min(name) != F.max(name) for name in names}
@@ -124,6 +128,7 @@ def summary_of(blocks: "DataFrame", n_groups: int, *, may_lack_groups: bool = Fa
     return Summary(np.array(tasks, dtype=np.int64), int(counts[:, -1].max()), repeated, no_ids, lacking)
 
 
+@spare_loaded_objects
 def _summarise(batches: Iterable[pa.RecordBatch], *, n_groups: int) -> Iterator[pa.RecordBatch]:
     """Count within each packed row, and name a few tasks whose group or true label is not clear; on an executor."""
     view = View(by_group=True, with_gold=True, with_ids=True, votes=1)

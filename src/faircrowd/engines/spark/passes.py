@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from faircrowd.engines.spark.blocks import Named, Piece, View, pieces
+from faircrowd.engines.spark.garbage import spare_loaded_objects
 from faircrowd.errors import InputError
 
 __all__ = [
@@ -36,6 +37,7 @@ NamedSteps: TypeAlias = tuple[tuple[Named, tuple[object, ...]], ...]
 """The same, by name: as they are sent to executors."""
 
 
+@spare_loaded_objects
 def sum_rows(
     batches: Iterable[pa.RecordBatch], *, kernel: Named, parameters: tuple[object, ...], view: View, n_groups: int
 ) -> Iterator[pa.RecordBatch]:
@@ -54,6 +56,7 @@ def sum_rows(
     yield _batch([tasks, *(part.reshape(-1) for part in total)])
 
 
+@spare_loaded_objects
 def join_sums(batches: Iterable[pa.RecordBatch], *, sizes: list[int]) -> Iterator[pa.RecordBatch]:
     """Add up the sums of several partitions; ``sizes`` are those of the arrays, the tasks per group first."""
     tasks, *total = (np.zeros(size, dtype=np.int64) for size in sizes)
@@ -81,6 +84,7 @@ def _batch(arrays: list[NDArray[np.int64]]) -> pa.RecordBatch:
     )
 
 
+@spare_loaded_objects
 def gather_rows(
     batches: Iterable[pa.RecordBatch],
     *,
@@ -107,6 +111,7 @@ def gather_rows(
         )
 
 
+@spare_loaded_objects
 def make_rows(
     batches: Iterable[pa.RecordBatch], *, steps: NamedSteps, view: View, ids: bool, names: tuple[str, ...]
 ) -> Iterator[pa.RecordBatch]:

@@ -266,7 +266,11 @@ def spark_votes(
     if partitions is None:
         partitions = int(np.clip(worker_codes.counts.sum() // _VOTES_PER_PARTITION, 2, _MAX_PARTITIONS))
     check_count("partitions", partitions, least=1)
-    sizes = {"label": len(label_codes.vocabulary), "group": 1 if groups is None else len(groups)}
+    sizes = {
+        "worker": len(worker_codes.vocabulary),
+        "label": len(label_codes.vocabulary),
+        "group": 1 if groups is None else len(groups),
+    }
     stored = packed(votes, known if tasks is not None and names else None, partitions, sizes)
     if path is None:
         stored = stored.persist()
