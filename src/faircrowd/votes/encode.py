@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from faircrowd.errors import InputError
 from faircrowd.votes.lookup import is_missing, plain
+from faircrowd.votes.text_codes import encode_texts
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
 __all__ = ["encode", "keep_used"]
@@ -47,7 +48,7 @@ def encode(column: Column) -> tuple[Codes, Vocabulary]:
         if column.dtype.kind not in "biufSUMm":
             objects = column.astype(object, copy=False)
             texts = _text_column(objects)
-            return _encode_objects(objects) if texts is None else _encode_arrow(texts)
+            return _encode_objects(objects) if texts is None else encode(texts)
         column = column.astype(column.dtype.newbyteorder("="), copy=False)
         if column.dtype.kind in "iu" and (coded := _encode_range(column)) is not None:
             return coded
@@ -60,6 +61,8 @@ def encode(column: Column) -> tuple[Codes, Vocabulary]:
         return coded
     if pa.types.is_nested(column.type) and not pa.types.is_run_end_encoded(column.type):
         raise InputError(f"A column holds nested values ({column.type}); ids and labels must be plain.")
+    if len(column) >= _MANY_ROWS and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return encode_texts(column)
     try:
         return _encode_arrow(column)
     except pa.ArrowNotImplementedError:  # a type that Arrow can hold but not sort

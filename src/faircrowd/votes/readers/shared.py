@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -36,6 +38,9 @@ COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 _PACKED = {**COMPRESSIONS, ".tgz": "gzip", ".tbz2": "bz2"}
 """The same with short endings of archives, such as that of ``job.tgz`` for ``job.tar.gz``."""
+
+_THREADS = 2
+"""Threads that turn texts into integers."""
 
 BLOCK_BYTES = 1 << 24
 """Text files are parsed in blocks of this size; no row may be longer."""
@@ -94,19 +99,28 @@ def read_head(path: Path) -> bytes:
 
 def plain_integers(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Turn a column of texts into integers if every value is written as a plain integer."""
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    column = column.unify_dictionaries()
-    if column.num_chunks == 0:
-        return column
-    texts = column.chunk(0).dictionary
-    if pc.any(pc.match_substring(texts, "\0")).as_py():
+    if any(_has_nul(chunk) for chunk in column.chunks):
         raise FileError(f"{path}: column {name!r} holds NUL bytes; remove them, or save the file again.")
-    if not len(texts) or not pc.all(pc.match_substring_regex(texts, f"^{PLAIN_INTEGER}$")).as_py():
+    chunks = [chunk for chunk in column.chunks if chunk.null_count < len(chunk)]
+    if not chunks or _integers_of(chunks[0]) is None:
         return column
-    numbers = texts.cast(pa.int64())
-    chunks = [numbers.take(chunk.indices) for chunk in column.chunks]
-    return pa.chunked_array(chunks, type=pa.int64())
+    with ThreadPoolExecutor(_THREADS) as pool:
+        numbers = list(pool.map(_integers_of, column.chunks))
+    return column if any(found is None for found in numbers) else pa.chunked_array(numbers, type=pa.int64())
+
+
+def _has_nul(texts: pa.StringArray) -> bool:
+    """Return whether a text holds a NUL byte; the memory of all texts is searched first, as that is quicker."""
+    data = texts.buffers()[2]
+    if data is None or np.frombuffer(data, dtype=np.uint8).all():
+        return False
+    return bool(pc.any(pc.match_substring(texts, "\0")).as_py())
+
+
+def _integers_of(texts: pa.StringArray) -> pa.Int64Array | None:
+    """Return texts as integers, None if one of them is not written as a plain integer; missing ones stay missing."""
+    is_plain = pc.all(pc.match_substring_regex(texts, f"^{PLAIN_INTEGER}$")).as_py()
+    return None if is_plain is False else texts.cast(pa.int64())
 
 
 @contextmanager
