@@ -32,6 +32,11 @@ class _Texts(NamedTuple):
     data: NDArray[np.uint8]
     offsets: NDArray[np.int64]
 
+    def take(self, rows: NDArray[Any]) -> pa.LargeStringArray:
+        """Return the texts of some rows."""
+        memory = pa.py_buffer(self.offsets), pa.py_buffer(self.data)
+        return pa.LargeStringArray.from_buffers(self.offsets.size - 1, *memory).take(pa.array(rows))
+
 
 def encode_texts(column: pa.Array | pa.ChunkedArray) -> tuple[Codes, Vocabulary]:
     """Encode a column of type string or large_string, as :func:`faircrowd.votes.encode.encode` does.
@@ -45,16 +50,13 @@ def encode_texts(column: pa.Array | pa.ChunkedArray) -> tuple[Codes, Vocabulary]
     if column.null_count:
         is_valid = column.is_valid().to_numpy(zero_copy_only=False)
         column = column.drop_null()
-    column = column.cast(pa.large_string())
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks() if column.num_chunks else pa.array([], pa.large_string())
-    texts = _texts_of(column)
+    texts = _joined(column)
     codes = np.empty(len(column), dtype=np.int32)
     with ThreadPoolExecutor(_THREADS) as pool:
         list(pool.map(partial(_find_first_rows, texts, codes), range(_THREADS)))
     rows = np.flatnonzero(codes == np.arange(codes.size, dtype=np.int32)).astype(np.int32)
-    rows = rows[_sorted_order(column, texts, rows)]
-    values = column.take(pa.array(rows))
+    rows = rows[_sorted_order(texts, rows)]
+    values = texts.take(rows)
     place = np.empty(codes.size, dtype=np.int32)
     place[rows] = np.arange(rows.size, dtype=np.int32)
     np.take(place, codes, out=codes, mode="clip")  # the other modes copy what they write to
@@ -64,16 +66,28 @@ def encode_texts(column: pa.Array | pa.ChunkedArray) -> tuple[Codes, Vocabulary]
     return codes, Vocabulary(values.cast(kind) if values.nbytes < 2**31 else values)
 
 
-def _texts_of(column: pa.LargeStringArray) -> _Texts:
-    """Return the memory of a column without missing values, at least one byte of it."""
-    _, offsets, data = column.buffers()
-    if not len(column) or not data:
-        return _Texts(np.zeros(1, dtype=np.uint8), np.zeros(len(column) + 1, dtype=np.int64))
-    of_column = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
-    return _Texts(np.frombuffer(data, dtype=np.uint8), of_column)
+def _joined(column: pa.Array | pa.ChunkedArray) -> _Texts:
+    """Return texts, of which none is missing, in one piece of memory (of at least one byte)."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    width = np.int32 if pa.types.is_string(column.type) else np.int64
+    bounds = [
+        np.frombuffer(chunk.buffers()[1], dtype=width)[chunk.offset : chunk.offset + len(chunk) + 1]
+        for chunk in chunks
+        if len(chunk)
+    ]
+    offsets = np.zeros(len(column) + 1, dtype=np.int64)
+    data = np.zeros(max(sum(int(bound[-1]) - int(bound[0]) for bound in bounds), 1), dtype=np.uint8)
+    row, place = 0, 0
+    for chunk, bound in zip(filter(len, chunks), bounds, strict=True):
+        start, stop = int(bound[0]), int(bound[-1])
+        np.add(bound[1:], np.int64(place - start), out=offsets[row + 1 : row + bound.size])
+        if stop > start:
+            data[place : place + stop - start] = np.frombuffer(chunk.buffers()[2], dtype=np.uint8)[start:stop]
+        row, place = row + len(chunk), place + stop - start
+    return _Texts(data, offsets)
 
 
-def _sorted_order(column: pa.LargeStringArray, texts: _Texts, rows: NDArray[np.int32]) -> NDArray[Any]:
+def _sorted_order(texts: _Texts, rows: NDArray[np.int32]) -> NDArray[Any]:
     """Return the order of distinct texts by code point, which is that of their bytes."""
     keys = _sort_keys(texts, rows)
     order = np.argsort(keys)
@@ -82,7 +96,7 @@ def _sorted_order(column: pa.LargeStringArray, texts: _Texts, rows: NDArray[np.i
     np.equal(keys[1:], keys[:-1], out=is_tied[1:-1])
     tied = np.flatnonzero(is_tied[1:] | is_tied[:-1])
     if tied.size:  # these lie between the same others, in whatever order
-        values = column.take(pa.array(rows[order[tied]]))
+        values = texts.take(rows[order[tied]])
         order[tied] = order[tied][pc.sort_indices(values).to_numpy()]
     return order
 

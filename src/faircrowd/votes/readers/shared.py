@@ -33,6 +33,9 @@ MISSING = ("", "NaN", "nan", "<NA>")
 PLAIN_INTEGER = r"(0|-?[1-9][0-9]{0,17})"
 """How an integer is written plainly: ``7`` or ``-3``, not ``007``, ``+7`` or ``7.0``."""
 
+_MOST_DIGITS = 18
+_ZERO, _NINE = np.frombuffer(b"09", dtype=np.uint8)
+
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 """Compression by the last ending of a file's name."""
 
@@ -99,17 +102,20 @@ def read_head(path: Path) -> bytes:
 
 def plain_integers(path: Path, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Turn a column of texts into integers if every value is written as a plain integer."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        column = column.cast(pa.string())  # a dictionary, or a column without any value
     if any(_has_nul(chunk) for chunk in column.chunks):
         raise FileError(f"{path}: column {name!r} holds NUL bytes; remove them, or save the file again.")
-    chunks = [chunk for chunk in column.chunks if chunk.null_count < len(chunk)]
-    if not chunks or _integers_of(chunks[0]) is None:
+    filled = [chunk for chunk in column.chunks if chunk.null_count < len(chunk)]
+    if not filled or not _are_plain_integers(filled[0]):
         return column
     with ThreadPoolExecutor(_THREADS) as pool:
-        numbers = list(pool.map(_integers_of, column.chunks))
-    return column if any(found is None for found in numbers) else pa.chunked_array(numbers, type=pa.int64())
+        if not all(pool.map(_are_plain_integers, filled[1:])):
+            return column
+        return pa.chunked_array(pool.map(lambda chunk: chunk.cast(pa.int64()), column.chunks), type=pa.int64())
 
 
-def _has_nul(texts: pa.StringArray) -> bool:
+def _has_nul(texts: pa.Array) -> bool:
     """Return whether a text holds a NUL byte; the memory of all texts is searched first, as that is quicker."""
     data = texts.buffers()[2]
     if data is None or np.frombuffer(data, dtype=np.uint8).all():
@@ -117,10 +123,21 @@ def _has_nul(texts: pa.StringArray) -> bool:
     return bool(pc.any(pc.match_substring(texts, "\0")).as_py())
 
 
-def _integers_of(texts: pa.StringArray) -> pa.Int64Array | None:
-    """Return texts as integers, None if one of them is not written as a plain integer; missing ones stay missing."""
-    is_plain = pc.all(pc.match_substring_regex(texts, f"^{PLAIN_INTEGER}$")).as_py()
-    return None if is_plain is False else texts.cast(pa.int64())
+def _are_plain_integers(texts: pa.Array) -> bool:
+    """Return whether all texts but the missing ones match :data:`PLAIN_INTEGER`.
+
+    Digits alone are settled without the pattern, which takes ten times as long.
+    """
+    texts = texts.drop_null()
+    _, offsets, data = texts.buffers()
+    width = np.int32 if pa.types.is_string(texts.type) else np.int64
+    starts = np.frombuffer(offsets, dtype=width)[texts.offset : texts.offset + len(texts) + 1]
+    lengths = np.diff(starts)
+    if data is not None and lengths.size and lengths.min() >= 1 and lengths.max() <= _MOST_DIGITS:
+        characters = np.frombuffer(data, dtype=np.uint8)
+        if (characters[starts[0] : starts[-1]] - _ZERO <= _NINE - _ZERO).all():  # what is below "0" wraps around
+            return bool(((characters[starts[:-1]] != _ZERO) | (lengths == 1)).all())
+    return pc.all(pc.match_substring_regex(texts, f"^{PLAIN_INTEGER}$")).as_py() is not False
 
 
 @contextmanager
