@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from faircrowd.errors import InputError
 from faircrowd.votes.lookup import is_missing, plain
-from faircrowd.votes.text_codes import encode_texts
+from faircrowd.votes.text_codes import encode_texts, read_only
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
 __all__ = ["encode", "keep_used"]
@@ -102,7 +102,7 @@ def _encode_range(pieces: list[NDArray[Any]]) -> tuple[Codes, Vocabulary] | None
         return None
     kind = pieces[0].dtype
     # Unsigned integers are below 2**63, by the line above; signed arithmetic stays in integers.
-    pieces = [_read_only(piece.view(np.int64) if kind == np.uint64 else piece) for piece in pieces]
+    pieces = [read_only(piece.view(np.int64) if kind == np.uint64 else piece) for piece in pieces]
     rank = np.zeros(high - low + 1, dtype=np.int32)
     for piece in pieces:
         _mark_present(piece, low, rank)
@@ -113,13 +113,6 @@ def _encode_range(pieces: list[NDArray[Any]]) -> tuple[Codes, Vocabulary] | None
         _look_up(piece, low, rank, codes[start : start + piece.size])
         start += piece.size
     return codes, Vocabulary(pa.array(present.astype(kind)))
-
-
-def _read_only(values: NDArray[Any]) -> NDArray[Any]:
-    """Return an array that may not be written to: one compiled kernel serves those that may and those that may not."""
-    values = values.view()
-    values.flags.writeable = False
-    return values
 
 
 @numba.njit(cache=True, nogil=True)
@@ -154,7 +147,7 @@ def _encode_few(column: NDArray[Any]) -> tuple[Codes, Vocabulary] | None:
     """
     if column.ndim != 1 or column.size < _MANY_ROWS or column.itemsize == 0 or not column.flags.c_contiguous:
         return None
-    rows = _read_only(np.frombuffer(column, dtype=np.uint32)).reshape(column.size, -1)
+    rows = read_only(np.frombuffer(column, dtype=np.uint32)).reshape(column.size, -1)
     first, codes = np.empty(_FEW_VALUES, dtype=np.int64), np.empty(column.size, dtype=np.int32)
     n_found = _code_rows(rows, first, codes)
     if n_found < 0:

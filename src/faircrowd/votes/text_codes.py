@@ -1,13 +1,14 @@
 """Long columns of texts to codes: a hash table per thread, and a sort by the bytes that follow what all texts share.
 
-Arrow's dictionaries wait for memory three times in each row of a column with many distinct texts. Here the places of a
-few hundred rows are fetched together before the rows are looked at, by two threads that share the texts by their hash.
-Codes are places in the sorted vocabulary, so neither the threads nor the order of rows can be seen in them.
+Arrow's dictionaries wait for memory several times in each row of a column with many distinct texts. Here the places of
+a few hundred rows are fetched together before the rows are looked at, by two threads that share the texts by their
+hash. Codes are places in the sorted vocabulary, so neither the threads nor the order of rows can be seen in them.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
-__all__ = ["encode_texts"]
+__all__ = ["encode_texts", "read_only", "text_memory"]
 
 _THREADS = 2
 """A power of two. Each thread hashes every text, so that more of them would gain little."""
@@ -26,16 +27,42 @@ _BATCH = 512
 """Rows whose places in memory are fetched together."""
 
 
-class _Texts(NamedTuple):
-    """Texts in one piece of memory: text ``i`` is ``data[offsets[i]:offsets[i + 1]]``."""
+@dataclass
+class _Found:
+    """The distinct texts that a thread has found, numbered as they came.
 
-    data: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
+    The arrays may be longer than what is used of them. They are made by numpy, not by the kernel, as numpy asks for
+    large pages of memory.
 
-    def take(self, rows: NDArray[Any]) -> pa.LargeStringArray:
-        """Return the texts of some rows."""
-        memory = pa.py_buffer(self.offsets), pa.py_buffer(self.data)
-        return pa.LargeStringArray.from_buffers(self.offsets.size - 1, *memory).take(pa.array(rows))
+    Attributes
+    ----------
+    slots : ndarray of uint64
+        The hash table: the high half of a text's hash, and the text's number + 1; 0 where there is none.
+    data : ndarray of uint8
+    offsets : ndarray of int64
+        Text ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
+    count : int
+    """
+
+    slots: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(1 << 12, dtype=np.uint64))
+    data: NDArray[np.uint8] = field(default_factory=lambda: np.empty(1 << 14, dtype=np.uint8))
+    offsets: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1 << 11, dtype=np.int64))
+    count: int = 0
+
+    @property
+    def n_bytes(self) -> int:
+        """Number of bytes of all texts."""
+        return int(self.offsets[self.count])
+
+    def grow(self) -> None:
+        """Make room for more texts in the array that has too little."""
+        if _is_full(self.count, self.slots):
+            old, self.slots = self.slots, np.zeros(4 * self.slots.size, dtype=np.uint64)
+            _move_slots(old, self.slots)
+        elif self.count + _BATCH >= self.offsets.size:
+            self.offsets = np.concatenate([self.offsets, np.empty_like(self.offsets)])
+        else:
+            self.data = np.concatenate([self.data, np.empty_like(self.data)])
 
 
 def encode_texts(column: pa.Array | pa.ChunkedArray) -> tuple[Codes, Vocabulary]:
@@ -50,132 +77,173 @@ def encode_texts(column: pa.Array | pa.ChunkedArray) -> tuple[Codes, Vocabulary]
     if column.null_count:
         is_valid = column.is_valid().to_numpy(zero_copy_only=False)
         column = column.drop_null()
-    texts = _joined(column)
     codes = np.empty(len(column), dtype=np.int32)
     with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(partial(_find_first_rows, texts, codes), range(_THREADS)))
-    rows = np.flatnonzero(codes == np.arange(codes.size, dtype=np.int32)).astype(np.int32)
-    rows = rows[_sorted_order(texts, rows)]
-    values = texts.take(rows)
-    place = np.empty(codes.size, dtype=np.int32)
-    place[rows] = np.arange(rows.size, dtype=np.int32)
-    np.take(place, codes, out=codes, mode="clip")  # the other modes copy what they write to
+        found = list(pool.map(partial(_find_texts, column, codes), range(_THREADS)))
+    texts, counts = _joined(found), [some.count for some in found]
+    del found
+    order = _sorted_order(texts)
+    values = texts.take(pa.array(order))
+    rank = np.empty(order.size, dtype=np.int32)
+    rank[order] = np.arange(order.size, dtype=np.int32)
+    place = np.empty((max(counts), _THREADS), dtype=np.int32)
+    for thread, start in enumerate(np.cumsum([0, *counts[:-1]])):
+        place[: counts[thread], thread] = rank[start : start + counts[thread]]
+    np.take(place.ravel(), codes, out=codes, mode="clip")  # the other modes copy what they write to
     if is_valid is not None:
         known, codes = codes, np.full(is_valid.size, -1, dtype=np.int32)
         codes[is_valid] = known
     return codes, Vocabulary(values.cast(kind) if values.nbytes < 2**31 else values)
 
 
-def _joined(column: pa.Array | pa.ChunkedArray) -> _Texts:
-    """Return texts, of which none is missing, in one piece of memory (of at least one byte)."""
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    width = np.int32 if pa.types.is_string(column.type) else np.int64
-    bounds = [
-        np.frombuffer(chunk.buffers()[1], dtype=width)[chunk.offset : chunk.offset + len(chunk) + 1]
-        for chunk in chunks
-        if len(chunk)
-    ]
-    offsets = np.zeros(len(column) + 1, dtype=np.int64)
-    data = np.zeros(max(sum(int(bound[-1]) - int(bound[0]) for bound in bounds), 1), dtype=np.uint8)
-    row, place = 0, 0
-    for chunk, bound in zip(filter(len, chunks), bounds, strict=True):
-        start, stop = int(bound[0]), int(bound[-1])
-        np.add(bound[1:], np.int64(place - start), out=offsets[row + 1 : row + bound.size])
-        if stop > start:
-            data[place : place + stop - start] = np.frombuffer(chunk.buffers()[2], dtype=np.uint8)[start:stop]
-        row, place = row + len(chunk), place + stop - start
-    return _Texts(data, offsets)
+def text_memory(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """Return the bytes of an array of type string or large_string, and where in them each text starts and ends."""
+    _, offsets, data = texts.buffers()
+    width = np.int32 if pa.types.is_string(texts.type) else np.int64
+    if offsets is None or not len(texts):
+        return read_only(np.empty(0, dtype=np.uint8)), read_only(np.zeros(1, dtype=width))
+    of_texts = np.frombuffer(offsets, dtype=width)[texts.offset : texts.offset + len(texts) + 1]
+    characters = np.empty(0, dtype=np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
+    return read_only(characters), read_only(of_texts)
 
 
-def _sorted_order(texts: _Texts, rows: NDArray[np.int32]) -> NDArray[Any]:
+def read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that may not be written to: one compiled kernel serves those that may and those that may not."""
+    values = values.view()
+    values.flags.writeable = False
+    return values
+
+
+def _find_texts(column: pa.Array | pa.ChunkedArray, codes: Codes, thread: int) -> _Found:
+    """Return the distinct texts of a thread; write ``number * threads + thread`` to the codes of their rows."""
+    found, start = _Found(), 0
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        characters, bounds = text_memory(chunk)
+        of_chunk, row = codes[start : start + len(chunk)], 0
+        while row < len(chunk):
+            memory = found.slots, found.data, found.offsets, found.count
+            row, found.count = _number_texts(characters, bounds, row, thread, *memory, of_chunk)
+            if row < len(chunk):
+                found.grow()
+        start += len(chunk)
+    return found
+
+
+def _joined(found: list[_Found]) -> pa.LargeStringArray:
+    """Return the texts of all threads, one thread after the other."""
+    offsets, before = [np.zeros(1, dtype=np.int64)], 0
+    for some in found:
+        offsets.append(some.offsets[1 : some.count + 1] + before)
+        before += some.n_bytes
+    data = np.concatenate([some.data[: some.n_bytes] for some in found])
+    memory = pa.py_buffer(np.concatenate(offsets)), pa.py_buffer(data)
+    return pa.LargeStringArray.from_buffers(sum(some.count for some in found), *memory)
+
+
+def _sorted_order(texts: pa.LargeStringArray) -> NDArray[Any]:
     """Return the order of distinct texts by code point, which is that of their bytes."""
-    keys = _sort_keys(texts, rows)
+    keys = _sort_keys(*text_memory(texts))
     order = np.argsort(keys)
     keys = keys[order]
     is_tied = np.zeros(order.size + 1, dtype=bool)
     np.equal(keys[1:], keys[:-1], out=is_tied[1:-1])
     tied = np.flatnonzero(is_tied[1:] | is_tied[:-1])
-    if tied.size:  # these lie between the same others, in whatever order
-        values = texts.take(rows[order[tied]])
-        order[tied] = order[tied][pc.sort_indices(values).to_numpy()]
+    if tied.size:  # those with one key lie together, and so keep their places when all that are tied are sorted
+        order[tied] = order[tied][pc.sort_indices(texts.take(pa.array(order[tied]))).to_numpy()]
     return order
 
 
 @numba.njit(cache=True, nogil=True)
-def _sort_keys(texts: _Texts, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+def _sort_keys(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return the first eight bytes of each text after the bytes that all of them begin with, as a number."""
-    data, offsets = texts
-    keys = np.zeros(rows.size, np.uint64)
-    if rows.size == 0:
-        return keys
-    first = offsets[rows[0]]
-    shared = offsets[rows[0] + 1] - first
-    for row in rows:
-        start = offsets[row]
-        shared = min(shared, offsets[row + 1] - start)
+    keys = np.zeros(offsets.size - 1, np.uint64)
+    shared = offsets[1] - offsets[0] if keys.size else 0
+    for i in range(keys.size):
+        start = offsets[i]
+        shared = min(shared, offsets[i + 1] - start)
         for k in range(shared):
-            if data[start + k] != data[first + k]:
+            if data[start + k] != data[k]:  # the first text starts at 0
                 shared = k
                 break
-    for i in range(rows.size):
-        start, stop = offsets[rows[i]] + shared, offsets[rows[i] + 1]
-        key = np.uint64(0)
+    for i in range(keys.size):
+        start, stop = offsets[i] + shared, offsets[i + 1]
         for k in range(8):
-            key = (key << np.uint64(8)) | np.uint64(data[start + k] if start + k < stop else 0)
-        keys[i] = key
+            keys[i] = (keys[i] << np.uint64(8)) | np.uint64(data[start + k] if start + k < stop else 0)
     return keys
 
 
 @numba.njit(cache=True, nogil=True)
-def _find_first_rows(texts: _Texts, first_row: Codes, thread: int) -> None:
-    """Write, for each row whose text is this thread's, the first row that has the same text."""
-    data, offsets = texts
-    low, high, one = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFF00000000), np.uint64(1)
-    slots = np.zeros(1 << 12, np.uint64)  # the high half of a hash, and a row + 1; 0 where there is none
-    last_slot = np.uint64(slots.size - 1)
-    rows, hashes = np.empty(_BATCH, np.int64), np.empty(_BATCH, np.uint64)
-    fetched = np.empty(_BATCH, np.uint8)
-    n_found, row = 0, 0
-    while row < first_row.size:
-        size = 0
-        while size < _BATCH and row < first_row.size:
+def _is_full(count: int, slots: NDArray[np.uint64]) -> bool:
+    """Return whether a hash table would be half full after another batch."""
+    return 2 * (count + _BATCH) > slots.size
+
+
+@numba.njit(cache=True, nogil=True)
+def _move_slots(old: NDArray[np.uint64], new: NDArray[np.uint64]) -> None:
+    """Move the content of a hash table to a larger one, which is empty."""
+    for there in old:
+        if there != 0:
+            slot = (there >> np.uint64(32)) & np.uint64(new.size - 1)
+            while new[slot] != 0:
+                slot = (slot + np.uint64(1)) & np.uint64(new.size - 1)
+            new[slot] = there
+
+
+@numba.njit(cache=True, nogil=True)
+def _number_texts(
+    characters: NDArray[np.uint8],
+    bounds: NDArray[Any],
+    row: int,
+    thread: int,
+    slots: NDArray[np.uint64],
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    count: int,
+    codes: Codes,
+) -> tuple[int, int]:
+    """Give numbers to the texts of a thread from a row on; return the row where room ran out, and the new count."""
+    low, half, last_slot = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(slots.size - 1)
+    rows, hashes, fetched = np.empty(_BATCH, np.int64), np.empty(_BATCH, np.uint64), np.empty(_BATCH, np.uint8)
+    while row < codes.size:
+        begin, size, n_bytes = row, 0, 0
+        while size < _BATCH and row < codes.size:
             mixed = np.uint64(0xCBF29CE484222325)
-            for k in range(offsets[row], offsets[row + 1]):
-                mixed = (mixed ^ np.uint64(data[k])) * np.uint64(0x9E3779B97F4A7C15)
-            mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-            mixed ^= mixed >> np.uint64(32)
+            for k in range(bounds[row], bounds[row + 1]):
+                mixed = (mixed ^ np.uint64(characters[k])) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = (mixed ^ (mixed >> half)) * np.uint64(0xD6E8FEB86659FD93)
+            mixed ^= mixed >> half
             rows[size], hashes[size] = row, mixed
-            size += np.int64(mixed & np.uint64(_THREADS - 1)) == thread
+            is_own = np.int64(mixed & np.uint64(_THREADS - 1)) == thread
+            size += is_own
+            n_bytes += is_own * (bounds[row + 1] - bounds[row])
             row += 1
-        if 2 * (n_found + size) > slots.size:
-            old, slots = slots, np.zeros(4 * slots.size, np.uint64)
-            last_slot = np.uint64(slots.size - 1)
-            for there in old:
-                if there != 0:
-                    slot = (there >> np.uint64(32)) & last_slot
-                    while slots[slot] != 0:
-                        slot = (slot + one) & last_slot
-                    slots[slot] = there
+        if _is_full(count, slots) or count + _BATCH >= offsets.size or offsets[count] + n_bytes >= data.size:
+            return begin, count
         for i in range(size):  # no row waits for another here, so that memory answers many at a time
-            there = slots[(hashes[i] >> np.uint64(32)) & last_slot]
+            there = slots[(hashes[i] >> half) & last_slot]
             fetched[i] = data[max(offsets[np.int64(there & low)] - 1, 0)]
         for i in range(size):
-            this, start, tag = rows[i], offsets[rows[i]], hashes[i] & high
-            length = offsets[this + 1] - start
-            slot = (tag >> np.uint64(32)) & last_slot
+            start = bounds[rows[i]]
+            length = bounds[rows[i] + 1] - start
+            tag = hashes[i] >> half
+            slot = tag & last_slot
             while True:
                 there = slots[slot]
+                number = np.int64(there & low) - 1
                 if there == 0:
-                    slots[slot] = tag | np.uint64(this + 1)
-                    first_row[this] = this
-                    n_found += 1
+                    number = np.int64(count)
+                    count += 1
+                    slots[slot] = (tag << half) | np.uint64(count)
+                    for k in range(length):
+                        data[offsets[number] + k] = characters[start + k]
+                    offsets[count] = offsets[number] + length
                     break
-                other = np.int64(there & low) - 1
-                if there & high == tag and offsets[other + 1] - offsets[other] == length:
+                if there >> half == tag and offsets[number + 1] - offsets[number] == length:
                     k = 0
-                    while k < length and data[start + k] == data[offsets[other] + k]:
+                    while k < length and characters[start + k] == data[offsets[number] + k]:
                         k += 1
                     if k == length:
-                        first_row[this] = other
                         break
-                slot = (slot + one) & last_slot
+                slot = (slot + np.uint64(1)) & last_slot
+            codes[rows[i]] = number * _THREADS + thread
+    return row, count
