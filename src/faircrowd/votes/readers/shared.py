@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from faircrowd._checks import check_path, few, suggestion
 from faircrowd.errors import FileError
+from faircrowd.votes.text_codes import text_memory
 
 __all__ = [
     "BLOCK_BYTES",
@@ -34,6 +35,8 @@ PLAIN_INTEGER = r"(0|-?[1-9][0-9]{0,17})"
 """How an integer is written plainly: ``7`` or ``-3``, not ``007``, ``+7`` or ``7.0``."""
 
 _MOST_DIGITS = 18
+"""Of such an integer."""
+
 _ZERO, _NINE = np.frombuffer(b"09", dtype=np.uint8)
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
@@ -129,14 +132,11 @@ def _are_plain_integers(texts: pa.Array) -> bool:
     Digits alone are settled without the pattern, which takes ten times as long.
     """
     texts = texts.drop_null()
-    _, offsets, data = texts.buffers()
-    width = np.int32 if pa.types.is_string(texts.type) else np.int64
-    starts = np.frombuffer(offsets, dtype=width)[texts.offset : texts.offset + len(texts) + 1]
-    lengths = np.diff(starts)
-    if data is not None and lengths.size and lengths.min() >= 1 and lengths.max() <= _MOST_DIGITS:
-        characters = np.frombuffer(data, dtype=np.uint8)
-        if (characters[starts[0] : starts[-1]] - _ZERO <= _NINE - _ZERO).all():  # what is below "0" wraps around
-            return bool(((characters[starts[:-1]] != _ZERO) | (lengths == 1)).all())
+    characters, bounds = text_memory(texts)
+    lengths = np.diff(bounds)
+    is_short = lengths.size > 0 and lengths.min() > 0 and lengths.max() <= _MOST_DIGITS
+    if is_short and (characters[bounds[0] : bounds[-1]] - _ZERO <= _NINE - _ZERO).all():  # below "0" it wraps around
+        return bool(((characters[bounds[:-1]] != _ZERO) | (lengths == 1)).all())
     return pc.all(pc.match_substring_regex(texts, f"^{PLAIN_INTEGER}$")).as_py() is not False
 
 
