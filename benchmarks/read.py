@@ -78,15 +78,11 @@ def compare(folder: Path, n_votes: int, per_task: int, ids: str, readers: list[s
         reader: {what: min(run[what] for run in some) for what in ("seconds", "processor", "peak_gb")}
         for reader, some in runs.items()
     }
+    print(f"  {'':<10}{'seconds':>9}{'processor':>11}{'peak GB':>9}   {readers[0]} is so many times each")
     for reader, found in best.items():
-        ratios = "".join(
-            f"; {found['seconds'] / other['seconds']:.1f} of the seconds, {found['processor'] / other['processor']:.1f} "
-            f"of the processor's and {found['peak_gb'] / other['peak_gb']:.1f} of the memory of {name}"
-            for name, other in best.items()
-            if reader == "faircrowd" and name != reader
-        )
-        shown = f"{found['seconds']:.2f} s, processor {found['processor']:.2f} s, peak {found['peak_gb']:.2f} GB"
-        print(f"  {reader}: {shown}{ratios}", flush=True)
+        ratios = "".join(f"{best[readers[0]][what] / found[what]:>8.1f}" for what in found)
+        shown = f"{found['seconds']:>9.2f}{found['processor']:>11.2f}{found['peak_gb']:>9.2f}"
+        print(f"  {reader:<10}{shown}{ratios}", flush=True)
     return {"votes": n_votes, "per_task": per_task, "ids": ids, "megabytes": size, **best}
 
 
