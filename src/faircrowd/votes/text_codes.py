@@ -57,7 +57,7 @@ class _Found:
     def grow(self) -> None:
         """Make room for more texts in the array that has too little."""
         if _is_full(self.count, self.slots):
-            old, self.slots = self.slots, np.zeros(4 * self.slots.size, dtype=np.uint64)
+            old, self.slots = self.slots, np.zeros(2 * self.slots.size, dtype=np.uint64)
             _move_slots(old, self.slots)
         elif self.count + _BATCH >= self.offsets.size:
             self.offsets = np.concatenate([self.offsets, np.empty_like(self.offsets)])
@@ -126,6 +126,7 @@ def _find_texts(column: pa.Array | pa.ChunkedArray, codes: Codes, thread: int) -
             if row < len(chunk):
                 found.grow()
         start += len(chunk)
+    found.slots = np.empty(0, dtype=np.uint64)  # the largest array, and no longer needed
     return found
 
 
