@@ -1,8 +1,9 @@
 """Columns to integer codes: the one place where values become numbers.
 
 Arrow dictionaries do the work. Integers of a compact range (row numbers, most ids) go through a table of the range
-instead, which is several times as fast and needs no sort; Python objects of mixed types through a dict. Of long columns
-of texts or objects in memory with few distinct ones (groups, labels), only these are encoded.
+instead, which is several times as fast and needs no sort; long columns of texts through a hash table of our own
+(:mod:`~faircrowd.votes.text_codes`); Python objects of mixed types through a dict. Of long columns of texts or objects
+in memory with few distinct ones (groups, labels), only these are encoded.
 """
 
 from typing import Any
