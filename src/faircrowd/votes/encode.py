@@ -1,8 +1,9 @@
 """Columns to integer codes: the one place where values become numbers.
 
 Arrow dictionaries do the work. Integers of a compact range (row numbers, most ids) go through a table of the range
-instead, which is several times as fast and needs no sort; Python objects of mixed types through a dict. Of long columns
-of texts or objects in memory with few distinct ones (groups, labels), only these are encoded.
+instead, which is several times as fast and needs no sort; long columns of texts through a hash table of our own
+(:mod:`~faircrowd.votes.text_codes`); Python objects of mixed types through a dict. Of long columns of texts or objects
+in memory with few distinct ones (groups, labels), only these are encoded.
 """
 
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from faircrowd._kernels import kernel
 from faircrowd.errors import InputError
 from faircrowd.votes.lookup import is_missing, plain
+from faircrowd.votes.text_codes import encode_texts, read_only
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
 __all__ = ["encode", "keep_used"]
@@ -47,19 +49,19 @@ def encode(column: Column) -> tuple[Codes, Vocabulary]:
         if column.dtype.kind not in "biufSUMm":
             objects = column.astype(object, copy=False)
             texts = _text_column(objects)
-            return _encode_objects(objects) if texts is None else _encode_arrow(texts)
+            return _encode_objects(objects) if texts is None else encode(texts)
         column = column.astype(column.dtype.newbyteorder("="), copy=False)
-        if column.dtype.kind in "iu" and (coded := _encode_range(column)) is not None:
+        if column.dtype.kind in "iu" and (coded := _encode_range([column])) is not None:
             return coded
         column = pa.array(column, from_pandas=True)
-    elif (
-        pa.types.is_integer(column.type)
-        and column.null_count == 0
-        and (coded := _encode_range(column.to_numpy())) is not None
-    ):
-        return coded
+    elif pa.types.is_integer(column.type) and column.null_count == 0:
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        if (coded := _encode_range([chunk.to_numpy() for chunk in chunks])) is not None:
+            return coded
     if pa.types.is_nested(column.type) and not pa.types.is_run_end_encoded(column.type):
         raise InputError(f"A column holds nested values ({column.type}); ids and labels must be plain.")
+    if len(column) >= _MANY_ROWS and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return encode_texts(column)
     try:
         return _encode_arrow(column)
     except pa.ArrowNotImplementedError:  # a type that Arrow can hold but not sort
@@ -90,22 +92,27 @@ def _mark_used(codes: Codes, used: NDArray[np.bool_]) -> None:
 # Integers of a compact range
 
 
-def _encode_range(values: NDArray[Any]) -> tuple[Codes, Vocabulary] | None:
-    """Encode integers by a table over their range; None if the range is much longer than the column."""
-    if values.size == 0:
+def _encode_range(pieces: list[NDArray[Any]]) -> tuple[Codes, Vocabulary] | None:
+    """Encode integers, in pieces, by a table over their range; None if the range is much longer than the column."""
+    pieces = [piece for piece in pieces if piece.size]
+    if not pieces:
         return None
-    low, high = int(values.min()), int(values.max())
-    if high - low > 4 * values.size + 1024 or high - low >= 2**31 - 1 or high > 2**63 - 1:
+    size = sum(piece.size for piece in pieces)
+    low, high = min(int(piece.min()) for piece in pieces), max(int(piece.max()) for piece in pieces)
+    if high - low > 4 * size + 1024 or high - low >= 2**31 - 1 or high > 2**63 - 1:
         return None
-    kind = values.dtype
-    if kind == np.uint64:  # below 2**63, by the line above; signed arithmetic stays in integers
-        values = values.view(np.int64)
+    kind = pieces[0].dtype
+    # Unsigned integers are below 2**63, by the line above; signed arithmetic stays in integers.
+    pieces = [read_only(piece.view(np.int64) if kind == np.uint64 else piece) for piece in pieces]
     rank = np.zeros(high - low + 1, dtype=np.int32)
-    _mark_present(values, low, rank)
+    for piece in pieces:
+        _mark_present(piece, low, rank)
     present = np.flatnonzero(rank) + low
     _rank_present(rank)
-    codes = np.empty(values.size, dtype=np.int32)
-    _look_up(values, low, rank, codes)
+    codes, start = np.empty(size, dtype=np.int32), 0
+    for piece in pieces:
+        _look_up(piece, low, rank, codes[start : start + piece.size])
+        start += piece.size
     return codes, Vocabulary(pa.array(present.astype(kind)))
 
 
@@ -141,8 +148,7 @@ def _encode_few(column: NDArray[Any]) -> tuple[Codes, Vocabulary] | None:
     """
     if column.ndim != 1 or column.size < _MANY_ROWS or column.itemsize == 0 or not column.flags.c_contiguous:
         return None
-    rows = np.frombuffer(column, dtype=np.uint32).reshape(column.size, -1)
-    rows.flags.writeable = False  # one compiled kernel for columns that may be written and those that may not
+    rows = read_only(np.frombuffer(column, dtype=np.uint32)).reshape(column.size, -1)
     first, codes = np.empty(_FEW_VALUES, dtype=np.int64), np.empty(column.size, dtype=np.int32)
     n_found = _code_rows(rows, first, codes)
     if n_found < 0:

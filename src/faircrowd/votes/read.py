@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -24,7 +25,7 @@ from faircrowd.votes.frames import column_of, find_column, frame_of, has_role, i
 from faircrowd.votes.groups import attach_groups
 from faircrowd.votes.judges.judge_columns import ColumnChoice, JudgeColumns, find_judge_columns
 from faircrowd.votes.judges.judge_table import build_judge_table
-from faircrowd.votes.readers import Source, read_header
+from faircrowd.votes.readers import Columns, Source, read_header
 from faircrowd.votes.style import Style
 from faircrowd.votes.table import VoteTable, build_table
 from faircrowd.votes.vocabulary import Codes, Vocabulary
@@ -179,18 +180,12 @@ def read_votes(
             f"Votes must be a path or a frame (pandas, polars, pyarrow, ...), not {type(source).__name__}."
         )
 
-    def encoded(role: str) -> tuple[Codes, Vocabulary]:
-        codes, vocabulary = encode(columns.pop(roles[role]))
-        if role == "label":
-            check_label_lengths(vocabulary, where)
-        return codes, vocabulary
-
     policies: dict[str, Any] = {"on_missing": on_missing, "on_duplicate": on_duplicate, "style": style}
     if judged.is_needed:
         votes = build_judge_table(columns, roles, judged, where=where, **policies)
         check_label_lengths(votes.classes, where)
     else:
-        votes = build_table(encoded, **policies)
+        votes = _build(columns, roles, where, policies)
     notes += no_answer_notes(table, votes.classes) if isinstance(table, Source) else []
     votes = replace(votes, report=votes.report.with_reading(left_out, notes))
     if sensitive_features is not None:
@@ -209,6 +204,24 @@ def read_votes(
     for line in votes.notes():
         warn(line, DataWarning)
     return votes
+
+
+def _build(columns: Columns, roles: Mapping[str, str], where: str, policies: Mapping[str, Any]) -> VoteTable:
+    """Return the table of votes; while tasks are encoded, another thread encodes workers and labels."""
+
+    def encode_role(role: str) -> tuple[Codes, Vocabulary]:
+        return encode(columns.pop(roles[role]))
+
+    with ThreadPoolExecutor(1) as pool:
+        coming = {role: pool.submit(encode_role, role) for role in ("worker", "label")}
+
+        def encoded(role: str) -> tuple[Codes, Vocabulary]:
+            codes, vocabulary = coming.pop(role).result() if role in coming else encode_role(role)
+            if role == "label":
+                check_label_lengths(vocabulary, where)
+            return codes, vocabulary
+
+        return build_table(encoded, **policies)
 
 
 def as_votes(data: TableLike | VoteTable, sensitive_features: ByTask | None = None) -> VoteTable:

@@ -152,7 +152,7 @@ class Source:
         names = list(dict.fromkeys(names))
         with explained(self.path):
             found = self.reader.columns(self, names)
-        return {name: self.typed(name, found[name]) for name in names}
+        return {name: self.typed(name, found.pop(name)) for name in names}  # few columns exist twice
 
     def blocks(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield some columns as record batches; the texts of a file without types stay texts."""

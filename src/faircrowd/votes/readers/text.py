@@ -42,7 +42,7 @@ class _Delimited:
         return names
 
     def columns(self, source: Source, names: Sequence[str]) -> Columns:
-        convert = _converting(names, pa.dictionary(pa.int32(), pa.string()))
+        convert = _converting(names)
         try:
             with watched_quotes(source, self._delimiter_of(source)), source.open() as stream:
                 table = pa.csv.read_csv(stream, _blocked(threads=True), self._parsing(source), convert)
@@ -53,7 +53,7 @@ class _Delimited:
 
     def blocks(self, source: Source, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         with watched_quotes(source, self._delimiter_of(source)), source.open() as stream:
-            convert = _converting(names, pa.string())
+            convert = _converting(names)
             blocks = pa.csv.open_csv(stream, _blocked(threads=True), self._parsing(source), convert)
             yield pa.RecordBatch.from_pylist([], schema=blocks.schema)
             yield from blocks
@@ -87,9 +87,9 @@ def _blocked(*, threads: bool) -> "pa.csv.ReadOptions":
     return pa.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads)
 
 
-def _converting(names: Sequence[str], kind: pa.DataType) -> "pa.csv.ConvertOptions":
+def _converting(names: Sequence[str]) -> "pa.csv.ConvertOptions":
     return pa.csv.ConvertOptions(
-        column_types=dict.fromkeys(names, kind),
+        column_types=dict.fromkeys(names, pa.string()),
         include_columns=list(names),
         null_values=list(MISSING),
         strings_can_be_null=True,
