@@ -145,7 +145,7 @@ def _add_units(numbers: NDArray[np.float64], unit: float, limbs: NDArray[np.int6
     """Add the units of all numbers to one pair of limbs, in one pass and without arrays of units."""
     sums = np.zeros(1, np.int64)
     for start in range(0, numbers.size, TERMS_PER_CARRY):
-        units = 0
+        units = np.int64(0)
         for i in range(start, min(start + TERMS_PER_CARRY, numbers.size)):
             units += np.int64(math.floor(numbers[i] * unit + 0.5))
         sums[0] = units

@@ -259,7 +259,7 @@ def _margins(
 ) -> None:
     """Fill in margins and best labels; of equal scores the first is the best.
 
-    Which label is best is hard to foresee: minima and maxima take a fifth of the time of branches.
+    Which label is best is hard to foresee: minima and maxima take a tenth of the time of branches.
     """
     for j in range(gains.shape[0]):
         best, second, label_ = -np.inf, -np.inf, 0
