@@ -92,6 +92,16 @@ def test_an_exact_sum_does_not_depend_on_order(scale: float) -> None:
     assert total == pytest.approx(math.fsum(values), rel=1e-9, abs=1e-270)
 
 
+@pytest.mark.parametrize("n", [1, TERMS_PER_CARRY - 1, TERMS_PER_CARRY, TERMS_PER_CARRY + 1, 5000])
+def test_an_exact_sum_is_that_of_whole_units(n: int) -> None:
+    """Of as many of the largest numbers as fit between carries, too, and of columns."""
+    rng = np.random.default_rng(n)
+    for values in (rng.normal(size=n), np.full(n, -4.0), np.full(n, 4.0), rng.normal(size=(n, 3))[:, 1]):
+        unit = unit_for(float(np.abs(values).max()))
+        whole = sum(floor(Fraction(value * unit) + Fraction(1, 2)) for value in values.tolist())
+        assert exact_sum(values) == pytest.approx(float(whole / Fraction(unit)), rel=1e-15)
+
+
 def test_exact_sums_of_nothing_and_of_what_is_not_finite() -> None:
     assert exact_sum(np.empty(0)) == 0.0
     assert exact_sum(np.zeros(3)) == 0.0

@@ -190,10 +190,7 @@ class GLAD(Iterative):
         top = posterior.scores.max(axis=1)
         evidence = top - posterior.log_values.max(axis=1)
         better = self._maximise(engine, votes, posterior.values, point)
-        return exact_sum(evidence) - self._penalty(np.concatenate(point)), better
-
-    def _penalty(self, x: NDArray[np.float64]) -> float:
-        return 0.5 * exact_sum(np.square(x - np.concatenate(self._means)))
+        return exact_sum(evidence) - _penalty(np.concatenate(point) - np.concatenate(self._means)), better
 
     def _maximise(
         self, engine: LocalEngine, votes: VoteTable, posterior: NDArray[np.float64], point: _Abilities
@@ -213,7 +210,11 @@ class GLAD(Iterative):
             value = read_log_likelihood(np.sum([part[0] for part in parts], axis=0))
             by_worker = np.sum([part[1] for part in parts], axis=0) / units[0]
             by_task = np.concatenate([part[2] for part in parts]) / units[1]
-            return self._penalty(x) - value, x - means - np.concatenate([by_worker, by_task])
+            away = x - means
+            penalty = _penalty(away)
+            away[:n_workers] -= by_worker
+            away[n_workers:] -= by_task
+            return penalty - value, away
 
         x = minimise(loss, np.concatenate(point), max_iter=self.m_step_max_iter, tol=self.m_step_tol)
         return _Abilities(x[:n_workers], x[n_workers:])
@@ -235,6 +236,11 @@ class GLAD(Iterative):
         average = exact_sum(self._used.alphas) / self._used.alphas.size if self._used.alphas.size else 1.0
         alphas = np.append(self._used.alphas, average)
         return self._scored(LocalEngine(new), new, _Abilities(alphas, betas))
+
+
+def _penalty(away: NDArray[np.float64]) -> float:
+    """Return what the prior takes off the objective for abilities and log-eases that are so far from their means."""
+    return 0.5 * exact_sum(np.square(away))
 
 
 def _means(name: str, given: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -136,8 +136,21 @@ def exact_sum(numbers: NDArray[np.float64]) -> float:
     if not math.isfinite(largest):
         return math.nan
     unit = unit_for(max(largest, 2.0**-900))  # smaller numbers are zero
-    high, low = to_limbs(numbers, unit)
-    return float(limbs_to_numbers(np.array([high.sum(), low.sum()]), unit))
+    limbs = np.zeros((1, 2), np.int64)
+    _add_units(np.ascontiguousarray(numbers, dtype=np.float64).ravel(), unit, limbs)
+    return float(limbs_to_numbers(limbs[0], unit))
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_units(numbers: NDArray[np.float64], unit: float, limbs: NDArray[np.int64]) -> None:
+    """Add the units of all numbers to one pair of limbs, in one pass and without arrays of units."""
+    sums = np.zeros(1, np.int64)
+    for start in range(0, numbers.size, TERMS_PER_CARRY):
+        units = np.int64(0)
+        for i in range(start, min(start + TERMS_PER_CARRY, numbers.size)):
+            units += np.int64(math.floor(numbers[i] * unit + 0.5))
+        sums[0] = units
+        carry(sums, limbs)
 
 
 @kernel

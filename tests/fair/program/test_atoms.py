@@ -10,7 +10,7 @@ from faircrowd.errors import SolverError
 from faircrowd.exact.hashing import mix
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.program import atoms
-from faircrowd.fair.program.atoms import Atoms, DecidedTasks, atom_hashes, collect, join, merge
+from faircrowd.fair.program.atoms import Atoms, DecidedTasks, atom_hashes, collect, join, merge, order_by_group
 from faircrowd.fair.tasks.read_posterior import read_posterior
 
 
@@ -53,6 +53,27 @@ def test_pieces_are_joined() -> None:
     assert found.of_task is None
     assert found.decided is decided
     assert join(gains, group, mass).decided is None
+
+
+def test_joined_atoms_are_joined_to_the_same() -> None:
+    """Also if equal ones follow each other: these are not in order yet."""
+    gains, group = some()
+    once = join(gains, group, np.arange(200) / 4)
+    twice = join(once.gains, once.group, once.mass)
+    for found, wanted in zip(twice[:5], once[:5], strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    doubled = join(
+        *(np.repeat(rows, 2, axis=0) for rows in once[:1]), np.repeat(once.group, 2), np.repeat(once.mass, 2)
+    )
+    np.testing.assert_array_equal(doubled.gains, once.gains)
+    np.testing.assert_array_equal(doubled.mass, 2 * once.mass)
+
+
+@pytest.mark.parametrize("n_groups", [3, 1 << 16, (1 << 16) + 1])
+def test_rows_in_the_order_of_groups(n_groups: int) -> None:
+    group = np.random.default_rng(0).integers(0, n_groups, 500).astype(np.int32)
+    group[7] = n_groups - 1
+    assert order_by_group(group, n_groups).tolist() == sorted(range(500), key=lambda i: group[i])
 
 
 def test_atoms_that_are_collected_and_a_sample_of_them() -> None:

@@ -11,7 +11,7 @@ from faircrowd.errors import SolverError
 from faircrowd.fair.program import relaxed
 from faircrowd.fair.program.atoms import Atoms, DecidedTasks
 from faircrowd.fair.program.dual import atom_margins, near_best_labels
-from faircrowd.fair.program.relaxed import Relaxed, solve_relaxed
+from faircrowd.fair.program.relaxed import Relaxed, _has_several, solve_relaxed
 from faircrowd.fair.rate_constraint import RateParity
 
 EPSILON = 0.04
@@ -163,3 +163,9 @@ def test_near_its_multipliers_a_program_over_few_atoms_is_solved(monkeypatch: py
     assert relaxed._solved_near(atoms, mass, PARITY, exact.multipliers, error=1.0) is None
     monkeypatch.setattr(relaxed, "_MAX_ATOMS_AT_ONCE", 300)
     assert relaxed._solved_near(atoms, mass, PARITY, exact.multipliers) is None  # all atoms are few
+
+
+def test_atoms_of_several_labels() -> None:
+    allowed = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 1], [0, 1, 1], [0, 0, 1]], dtype=bool)
+    assert _has_several(allowed).tolist() == [False, False, True, True, True, False]
+    assert _has_several(np.ones((2, 300), dtype=bool)).all()

@@ -27,6 +27,7 @@ __all__ = [
     "merge_by_weight",
     "number_groups",
     "number_weighted_groups",
+    "order_by_group",
 ]
 
 _MAX_SALTS = 16
@@ -107,7 +108,13 @@ def merge(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64]
     """Merge tasks into atoms."""
     hashes, first, of_task = _grouped(gains, group)
     mass = np.bincount(of_task, weights=weights, minlength=first.size).astype(np.float64)
-    return Atoms(gains[first], mass, group[first], of_task, hashes)
+    return Atoms(gains.take(first, axis=0), mass, group[first], of_task, hashes)
+
+
+def order_by_group(group: Codes, n_groups: int) -> NDArray[np.int64]:
+    """Return the order by group that leaves the rows of each group in the order in which they are."""
+    few = group.astype(np.uint16) if n_groups <= 1 << 16 else group  # numpy counts numbers of 16 bits, and sorts others
+    return np.argsort(few, kind="stable")
 
 
 def number_groups(tasks: Population, gain: Gain) -> Codes:
@@ -153,10 +160,13 @@ def join(
 ) -> Atoms:
     """Join the atoms of several pieces; each has a hash of its own."""
     for salt in range(_MAX_SALTS):
-        hashes, first, of_row = _grouped(gains, group, salt)
+        hashes = atom_hashes(gains, group, salt)
+        if (hashes[1:] > hashes[:-1]).all():  # the atoms of one piece, joined already
+            return Atoms(gains, mass, group, None, hashes, decided, salt)
+        hashes, first, of_row = _grouped(gains, group, salt, hashes)
         if not (hashes[1:] == hashes[:-1]).any():
             mass = np.bincount(of_row, weights=mass, minlength=first.size).astype(np.float64)
-            return Atoms(gains[first], mass, group[first], None, hashes, decided, salt)
+            return Atoms(gains.take(first, axis=0), mass, group[first], None, hashes, decided, salt)
     raise SolverError(
         "Tasks with different posteriors keep having the same hash; this should not happen. Please report it."
     )
@@ -181,14 +191,14 @@ def _atoms(
 
 
 def _grouped(
-    gains: NDArray[np.float64], group: Codes, salt: int = 0
+    gains: NDArray[np.float64], group: Codes, salt: int = 0, hashes: NDArray[np.uint64] | None = None
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the sorted hashes of the atoms of rows, the first row of each atom, and the atom of each row.
 
     If different rows have the same hash, neighbours that differ become atoms of their own: there may then be more atoms
-    than needed, each of them correct.
+    than needed, each of them correct. ``hashes`` are those of the rows, if they are known.
     """
-    hashes = atom_hashes(gains, group, salt)
+    hashes = atom_hashes(gains, group, salt) if hashes is None else hashes
     order = np.argsort(hashes, kind="stable")
     is_new = np.empty(order.size, dtype=np.bool_)
     _mark_new(np.ascontiguousarray(gains), group, hashes, order, is_new)
@@ -219,7 +229,9 @@ def _mark_new(
 ) -> None:
     for n in range(order.size):
         i, j = order[n], order[n - 1]
-        is_new[n] = n == 0 or hashes[i] != hashes[j] or group[i] != group[j]
-        for k in range(gains.shape[1]):
-            if gains[i, k] != gains[j, k]:
-                is_new[n] = True
+        is_new[n] = n == 0 or hashes[i] != hashes[j]
+        if not is_new[n]:  # rows lie anywhere in memory: those of different hashes are not read
+            is_new[n] = group[i] != group[j]
+            for k in range(gains.shape[1]):
+                if gains[i, k] != gains[j, k]:
+                    is_new[n] = True

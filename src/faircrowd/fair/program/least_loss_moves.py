@@ -22,40 +22,52 @@ _FEW_ATOMS = 1000
 def move_to_totals(
     gains: NDArray[np.float64],
     counts: NDArray[np.int64],
+    members: NDArray[np.int64],
+    held: NDArray[np.int64],
     wanted: NDArray[np.int64],
     prices: NDArray[np.float64],
     margin: NDArray[np.float64],
-) -> NDArray[np.int64] | None:
-    """Return the counts of atoms with the given total per class that gain the most; None if there are none.
+) -> bool:
+    """Change the counts of the atoms of one group to the given total per class, so that they gain the most.
 
     Parameters
     ----------
     gains : ndarray, shape (n_atoms, n_classes)
     counts : ndarray, shape (n_atoms, n_classes)
         How many tasks of each atom have each label; only labels that are best under the prices, but for rounding.
-    wanted : ndarray, shape (n_classes,)
-        How many tasks are to have each label.
+    members : ndarray of int64
+        The atoms of the group. Only their counts are changed.
+    held, wanted : ndarray, shape (n_classes,)
+        How many tasks of the group have each label, and are to have it.
     prices : ndarray, shape (n_classes,)
     margin : ndarray, shape (n_atoms,)
-        By how much the best label of each atom beats the second best under the prices.
+        By how much the best label of each atom beats the second best under the prices; 0 for an atom of several labels.
+
+    Returns
+    -------
+    bool
+        Whether there are such counts; if there are none, nothing is changed.
     """
-    surplus = counts.sum(axis=0) - wanted
+    surplus = held - wanted
     if (wanted < 0).any() or surplus.sum() != 0:
-        return None
+        return False
     if not surplus.any():
-        return counts
-    if margin.size > _FEW_ATOMS:
-        width = float(np.partition(margin, _FEW_ATOMS)[_FEW_ATOMS])
-        few = np.flatnonzero((margin <= width) | ((counts > 0).sum(axis=1) > 1))
+        return True
+    if members.size > _FEW_ATOMS:
+        of_members = margin[members]
+        width = float(np.partition(of_members, _FEW_ATOMS)[_FEW_ATOMS])
+        few = members[of_members <= width]
         moved = counts[few]
         cost = _move(gains[few], moved, surplus.copy(), prices)
         # A chain with a move of another atom would cost more than its margin, less what earlier chains may give back.
         if 2.0 * cost <= width:
-            found = counts.copy()
-            found[few] = moved
-            return found
-    found = counts.copy()
-    return found if np.isfinite(_move(gains, found, surplus, prices)) else None
+            counts[few] = moved
+            return True
+    moved = counts[members]
+    is_found = bool(np.isfinite(_move(gains[members], moved, surplus, prices)))
+    if is_found:
+        counts[members] = moved
+    return is_found
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import SolverError
-from faircrowd.fair.program.atoms import Atoms
+from faircrowd.fair.program.atoms import Atoms, order_by_group
 from faircrowd.fair.program.dual import atom_margins
 from faircrowd.fair.program.least_loss_moves import move_to_totals
 from faircrowd.fair.program.near_centres import totals_near_centres
@@ -40,26 +40,29 @@ def round_counts(
     counts[np.arange(n_atoms), best] = np.rint(atoms.mass).astype(np.int64)
     cell = atoms.group.astype(np.int64) * n_classes + best
     totals = np.bincount(cell, weights=atoms.mass, minlength=group_mass.size * n_classes).astype(np.float64)
-    totals = totals.reshape(-1, n_classes) + (0.0 if atoms.decided is None else atoms.decided.mass)
+    totals = totals.reshape(-1, n_classes)
+    decided = np.zeros(totals.shape) if atoms.decided is None else atoms.decided.mass
+    held = np.rint(totals).astype(np.int64)
+    totals = totals + decided
     # Few atoms are split between labels.
-    mixed = np.flatnonzero(relaxed.fractions.max(axis=1) < 1.0)
+    mixed = np.flatnonzero(relaxed.fractions[np.arange(n_atoms), best] < 1.0)
     real = atoms.mass[mixed, None] * relaxed.fractions[mixed]
     np.add.at(totals, atoms.group[mixed], real - counts[mixed])
+    np.subtract.at(held, atoms.group[mixed], counts[mixed])
     counts[mixed] = _whole_numbers(real, counts[mixed].sum(axis=1))
+    np.add.at(held, atoms.group[mixed], counts[mixed])
     if (np.abs(real - counts[mixed]) <= WHOLE_COUNT).all():
         return counts
     prices = prices_of(relaxed.multipliers, group_mass)
     targets = _rounded_totals(totals, group_mass, prices, constraint)
     margin, _ = atom_margins(atoms, group_mass, relaxed.multipliers)
-    by_group = np.argsort(atoms.group, kind="stable")
+    margin[mixed] = 0.0
+    wanted = targets - np.rint(decided).astype(np.int64)
+    by_group = order_by_group(atoms.group, group_mass.size)
     bounds = np.searchsorted(atoms.group[by_group], np.arange(group_mass.size + 1))
     for a in range(group_mass.size):
         members = by_group[bounds[a] : bounds[a + 1]]
-        decided = 0 if atoms.decided is None else np.rint(atoms.decided.mass[a]).astype(np.int64)
-        wanted = targets[a] - decided
-        moved = move_to_totals(atoms.gains[members], counts[members], wanted, prices[a], margin[members])
-        if moved is not None:
-            counts[members] = moved
+        move_to_totals(atoms.gains, counts, members, held[a], wanted[a], prices[a], margin)
     return counts
 
 
