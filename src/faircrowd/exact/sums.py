@@ -141,7 +141,7 @@ def exact_sum(numbers: NDArray[np.float64]) -> float:
     return float(limbs_to_numbers(limbs[0], unit))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _add_units(numbers: NDArray[np.float64], unit: float, limbs: NDArray[np.int64]) -> None:
     """Add the units of all numbers to one pair of limbs, in one pass and without arrays of units."""
     sums = np.zeros(1, np.int64)

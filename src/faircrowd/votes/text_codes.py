@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
 __all__ = ["encode_texts", "read_only", "text_memory"]
@@ -154,7 +154,7 @@ def _sorted_order(texts: pa.LargeStringArray) -> NDArray[Any]:
     return order
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _sort_keys(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return the first eight bytes of each text after the bytes that all of them begin with, as a number."""
     keys = np.zeros(offsets.size - 1, np.uint64)
@@ -173,13 +173,13 @@ def _sort_keys(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[n
     return keys
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _is_full(count: int, slots: NDArray[np.uint64]) -> bool:
     """Return whether a hash table would be half full after another batch."""
     return 2 * (count + _BATCH) > slots.size
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _move_slots(old: NDArray[np.uint64], new: NDArray[np.uint64]) -> None:
     """Move the content of a hash table to a larger one, which is empty."""
     for there in old:
@@ -190,7 +190,7 @@ def _move_slots(old: NDArray[np.uint64], new: NDArray[np.uint64]) -> None:
             new[slot] = there
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _number_texts(
     characters: NDArray[np.uint8],
     bounds: NDArray[Any],
