@@ -128,8 +128,6 @@ def test_what_it_compiles_is_what_a_run_needs(tmp_path: Path) -> None:
         "faircrowd.audit.workers.influence._leave_out",
     } <= ready
     assert {name: after[name] for name in ready} == {name: before[name] for name in ready}
-    compiled_later = {name for name, n in after.items() if n and not before.get(name)}
-    assert len(compiled_later) <= 6, compiled_later
 
 
 def test_the_process_itself(tmp_path: Path) -> None:

@@ -51,21 +51,31 @@ def _main() -> None:
 
 
 def compile_kernels() -> None:
-    """Use the kernels of fair labels and of the audit once, on a crowd of a few tasks."""
+    """Use kernels of fair labels and of the audit once, on a crowd of a few tasks.
+
+    First those that fair labels begin with, and then what is needed after them, the last first. What lies between, the
+    first process has to compile meanwhile: where both come at the same time, each compiles the same kernels.
+    """
     import numpy as np
     import pyarrow as pa
 
     from faircrowd.audit.majority.growing_crowd import majority_curve
     from faircrowd.audit.majority.majority_gap import crowd_gap
+    from faircrowd.audit.majority.tie_range import majority_ties
     from faircrowd.audit.workers.influence import worker_influence
-    from faircrowd.audit.workers.worker_audit import audit_workers
+    from faircrowd.exact.hashing import task_keys
     from faircrowd.fair.make import make_fair
+    from faircrowd.fair.objective import make_gain
+    from faircrowd.fair.tasks.read_posterior import read_posterior
+    from faircrowd.fair.thresholds.relaxed import relaxed_thresholds
+    from faircrowd.fair.thresholds.sorted_group import sort_groups
     from faircrowd.votes import read_votes
 
     group = np.arange(80) % 2
     of_second_class = np.linspace(0.05, 0.7, 80) + 0.25 * group
     posterior = np.column_stack([1 - of_second_class, of_second_class])
-    _ = make_fair(posterior, group, epsilon=0.1).frontier
+    relaxed_thresholds(sort_groups(read_posterior(posterior, group), make_gain("accuracy", 2), 0).groups, 0.1)
+    make_fair(posterior, group, epsilon=1.0).frontier  # noqa: B018 - computed here
     task, worker = np.repeat(np.arange(80), 3), np.tile(np.arange(3), 80)
     label = (np.repeat(of_second_class, 3) + 0.1 * worker > 0.5).astype(np.int64)
     votes = read_votes(
@@ -73,7 +83,8 @@ def compile_kernels() -> None:
         sensitive_features=pa.table({"task": np.arange(80), "group": group}),
     )
     rates = np.full((3, 2), 0.5)
+    majority_ties(votes)
     majority_curve(rates)
     crowd_gap(votes, rates)
     worker_influence(votes)
-    audit_workers(votes, posterior=posterior)
+    task_keys(votes.tasks, np.arange(80), 0)
