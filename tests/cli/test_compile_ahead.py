@@ -124,7 +124,7 @@ def test_what_it_compiles_is_what_a_run_needs(tmp_path: Path) -> None:
     assert code == 0
     ready = {name for name, n in before.items() if n}
     assert {
-        "faircrowd.fair.thresholds.integer.best_integer_counts",
+        "faircrowd.fair.thresholds.flip_cost.price_to_close_gap",
         "faircrowd.audit.workers.influence._leave_out",
     } <= ready
     assert {name: after[name] for name in ready} == {name: before[name] for name in ready}
