@@ -16,12 +16,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from faircrowd._kernels import kernel
+from faircrowd._threads import available_threads
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
 __all__ = ["encode_texts", "read_only", "text_memory"]
 
 _THREADS = 2
-"""A power of two. Each thread hashes every text, so that more of them would gain little."""
+"""A power of two. Each thread hashes every text, so that more of them would gain little; fewer take turns."""
 
 _BATCH = 512
 """Rows whose places in memory are fetched together."""
@@ -78,7 +79,7 @@ def encode_texts(column: pa.Array | pa.ChunkedArray) -> tuple[Codes, Vocabulary]
         is_valid = column.is_valid().to_numpy(zero_copy_only=False)
         column = column.drop_null()
     codes = np.empty(len(column), dtype=np.int32)
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(min(available_threads(), _THREADS)) as pool:
         found = list(pool.map(partial(_find_texts, column, codes), range(_THREADS)))
     texts, counts = _joined(found), [some.count for some in found]
     del found

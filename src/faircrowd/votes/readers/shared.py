@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from faircrowd._checks import check_path, few, suggestion
+from faircrowd._threads import available_threads
 from faircrowd.errors import FileError
 from faircrowd.votes.text_codes import text_memory
 
@@ -44,9 +45,6 @@ COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 _PACKED = {**COMPRESSIONS, ".tgz": "gzip", ".tbz2": "bz2"}
 """The same with short endings of archives, such as that of ``job.tgz`` for ``job.tar.gz``."""
-
-_THREADS = 2
-"""Threads that turn texts into integers."""
 
 BLOCK_BYTES = 1 << 24
 """Text files are parsed in blocks of this size; no row may be longer."""
@@ -112,7 +110,7 @@ def plain_integers(path: Path, name: str, column: pa.ChunkedArray) -> pa.Chunked
     filled = [chunk for chunk in column.chunks if chunk.null_count < len(chunk)]
     if not filled or not _are_plain_integers(filled[0]):
         return column
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(available_threads()) as pool:
         if not all(pool.map(_are_plain_integers, filled[1:])):
             return column
         return pa.chunked_array(pool.map(lambda chunk: chunk.cast(pa.int64()), column.chunks), type=pa.int64())
