@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from faircrowd._checks import check_path, few, suggestion
 from faircrowd.errors import FileError
-from faircrowd.votes.text_codes import text_memory
+from faircrowd.exact.text_codes import text_memory
 
 __all__ = [
     "BLOCK_BYTES",
