@@ -2,7 +2,7 @@
 
 Arrow dictionaries do the work. Integers of a compact range (row numbers, most ids) go through a table of the range
 instead, which is several times as fast and needs no sort; long columns of texts through a hash table of our own
-(:mod:`~faircrowd.votes.text_codes`); Python objects of mixed types through a dict. Of long columns of texts or objects
+(:mod:`~faircrowd.exact.text_codes`); Python objects of mixed types through a dict. Of long columns of texts or objects
 in memory with few distinct ones (groups, labels), only these are encoded.
 """
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from faircrowd._kernels import kernel
 from faircrowd.errors import InputError
+from faircrowd.exact.text_codes import encode_texts, read_only
 from faircrowd.votes.lookup import is_missing, plain
-from faircrowd.votes.text_codes import encode_texts, read_only
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
 __all__ = ["encode", "keep_used"]
@@ -61,7 +61,8 @@ def encode(column: Column) -> tuple[Codes, Vocabulary]:
     if pa.types.is_nested(column.type) and not pa.types.is_run_end_encoded(column.type):
         raise InputError(f"A column holds nested values ({column.type}); ids and labels must be plain.")
     if len(column) >= _MANY_ROWS and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return encode_texts(column)
+        codes, texts = encode_texts(column)
+        return codes, Vocabulary(texts)
     try:
         return _encode_arrow(column)
     except pa.ArrowNotImplementedError:  # a type that Arrow can hold but not sort

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from faircrowd._checks import check_path, few, suggestion
 from faircrowd._threads import available_threads
 from faircrowd.errors import FileError
-from faircrowd.votes.text_codes import text_memory
+from faircrowd.exact.text_codes import text_memory
 
 __all__ = [
     "BLOCK_BYTES",

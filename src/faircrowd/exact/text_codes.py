@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from faircrowd._kernels import kernel
 from faircrowd._threads import available_threads
-from faircrowd.votes.vocabulary import Codes, Vocabulary
 
 __all__ = ["encode_texts", "read_only", "text_memory"]
 
@@ -66,13 +65,14 @@ class _Found:
             self.data = np.concatenate([self.data, np.empty_like(self.data)])
 
 
-def encode_texts(column: pa.Array | pa.ChunkedArray) -> tuple[Codes, Vocabulary]:
-    """Encode a column of type string or large_string, as :func:`faircrowd.votes.encode.encode` does.
+def encode_texts(column: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.int32], pa.Array]:
+    """Return the codes of a column of type string or large_string, -1 where a text is missing, and the sorted texts.
 
     Examples
     --------
-    >>> encode_texts(pa.array(["b", None, "a", "b"]))
-    (array([ 1, -1,  0,  1], dtype=int32), Vocabulary(2: 'a', 'b'))
+    >>> codes, texts = encode_texts(pa.array(["b", None, "a", "b"]))
+    >>> codes, texts.to_pylist()
+    (array([ 1, -1,  0,  1], dtype=int32), ['a', 'b'])
     """
     kind, is_valid = column.type, None
     if column.null_count:
@@ -94,7 +94,7 @@ def encode_texts(column: pa.Array | pa.ChunkedArray) -> tuple[Codes, Vocabulary]
     if is_valid is not None:
         known, codes = codes, np.full(is_valid.size, -1, dtype=np.int32)
         codes[is_valid] = known
-    return codes, Vocabulary(values.cast(kind) if values.nbytes < 2**31 else values)
+    return codes, values.cast(kind) if values.nbytes < 2**31 else values
 
 
 def text_memory(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[Any]]:
@@ -115,7 +115,7 @@ def read_only(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def _find_texts(column: pa.Array | pa.ChunkedArray, codes: Codes, thread: int) -> _Found:
+def _find_texts(column: pa.Array | pa.ChunkedArray, codes: NDArray[np.int32], thread: int) -> _Found:
     """Return the distinct texts of a thread; write ``number * threads + thread`` to the codes of their rows."""
     found, start = _Found(), 0
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
@@ -201,7 +201,7 @@ def _number_texts(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     count: int,
-    codes: Codes,
+    codes: NDArray[np.int32],
 ) -> tuple[int, int]:
     """Give numbers to the texts of a thread from a row on; return the row where room ran out, and the new count."""
     low, half, last_slot = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(slots.size - 1)

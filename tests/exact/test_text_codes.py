@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faircrowd.exact.text_codes import encode_texts, text_memory
 from faircrowd.votes import encode as encoding
 from faircrowd.votes.encode import encode
-from faircrowd.votes.text_codes import encode_texts, text_memory
 
 TEXTS = st.text(alphabet="ab0\0é\U0001f600", max_size=12)
 
@@ -21,9 +21,9 @@ def shuffled(texts: list[str], seed: int = 0) -> list[str]:
 
 def check(texts: list[str]) -> None:
     """Compare codes and vocabulary with those of Python."""
-    codes, vocabulary = encode_texts(pa.array(texts))
+    codes, values = encode_texts(pa.array(texts))
     place = {text: code for code, text in enumerate(sorted(set(texts), key=str.encode))}
-    assert vocabulary.to_list() == list(place)
+    assert values.to_pylist() == list(place)
     np.testing.assert_array_equal(codes, [place[text] for text in texts])
     assert codes.dtype == np.int32
 
@@ -35,11 +35,11 @@ def check(texts: list[str]) -> None:
 )
 def test_as_by_arrow(chunks: list[list[str | None]], kind: pa.DataType, skipped: int) -> None:
     column = pa.chunked_array([pa.array(chunk, kind).slice(skipped) for chunk in chunks], type=kind)
-    codes, vocabulary = encode_texts(column)
+    codes, values = encode_texts(column)
     expected, known = encode(column)  # so few rows are encoded by Arrow
     np.testing.assert_array_equal(codes, expected)
-    assert vocabulary.to_list() == known.to_list()
-    assert vocabulary.values.type == known.values.type == kind
+    assert values.to_pylist() == known.to_list()
+    assert values.type == known.values.type == kind
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_long_texts() -> None:
 
 def test_chunks_and_order_of_rows_do_not_matter() -> None:
     texts = [f"w{i}" for i in range(5_000)] * 3
-    codes, vocabulary = encode_texts(pa.array(texts))
+    codes, values = encode_texts(pa.array(texts))
     order = np.random.default_rng(1).permutation(len(texts))
     moved = pa.array(texts).take(pa.array(order))
     pieces = pa.chunked_array([moved[:17], moved[17:17], moved[17:9_000], moved[9_000:]])
     again, same = encode_texts(pieces)
     np.testing.assert_array_equal(again, codes[order])
-    assert same.values.equals(vocabulary.values)
+    assert same.equals(values)
 
 
 def test_long_columns_are_encoded_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
