@@ -141,7 +141,7 @@ def _after_smoothing(allowed: NDArray[np.bool_]) -> str:
 
 
 def _has_several(allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return whether each atom is allowed more than one label; a pass over each column takes a tenth of one by rows."""
+    """Return whether each atom is allowed more than one label; passes over columns take a third of one by rows."""
     some, several = np.zeros((2, allowed.shape[0]), dtype=bool)
     for is_allowed in allowed.T:
         several |= some & is_allowed
