@@ -46,7 +46,7 @@ def is_needed() -> bool:
 def _main() -> None:
     """Be the second process: nobody hears of it, and Ctrl-C is for the first one, which ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 # until it ends
+    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8", newline="\n")  # noqa: SIM115 # until it ends
     compile_kernels()
 
 
