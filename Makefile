@@ -81,9 +81,10 @@ test-lowest-few:
 	@NUMBA_DISABLE_JIT=1 $(MAKE) test-lowest \
 	  TESTS="-W ignore --deselect tests/audit/test_kept.py::test_gates $(FEW:%=tests/%)"
 
-# Compiles most kernels once, before several processes would each do so.
+# Compiles most kernels once, before several processes would each do so. It also imports the files of all tests: they
+# use kernels, and pytest keeps its version of them.
 kernels: $(DEV)
-	@$(BIN)/python -m pytest tests/fair/test_kept.py tests/audit/test_kept.py
+	@$(BIN)/python -m pytest -k test_kept
 
 # Another version of Python, for tests that compare results with it.
 $(NEWEST)/.made: pyproject.toml | $(VENV)/.uv

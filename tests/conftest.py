@@ -1,5 +1,6 @@
 """Fixtures that many tests share."""
 
+import gc
 import multiprocessing.util
 import os
 import shutil
@@ -80,6 +81,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Modules and tests stay until the end. To look for garbage among so many objects would take a third of collecting.
+    gc.freeze()
+    gc.enable()
     place = {Path(__file__).parent / name: at for at, name in enumerate(EARLY)}
     items.sort(key=lambda item: place.get(item.path, len(place)))
 
@@ -89,6 +93,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     What other runs on the machine left must not be found by this one. Numba looks at the file of the caller alone.
     """
+    gc.disable()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell's background job: commands would not be stopped
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # No test cuts the power: tests/storage/test_output_folder.py sees that files are synced, and in which order.

@@ -20,7 +20,7 @@ Make = Callable[..., Path]
 
 SECTIONS = ["about", "frontier", "rates", "posterior", "changes", "workers", "crowd", "limits", "method", "reproduce"]
 WITH_TRUTH = [*SECTIONS[:4], "truth", *SECTIONS[4:]]
-LARGE = (200_000, 3_000, 30, 12) if os.environ.get("FAIRCROWD_SLOW") else (5_000, 350, 13, 7)
+LARGE = (200_000, 3_000, 30, 12) if os.environ.get("FAIRCROWD_SLOW") else (2_500, 350, 13, 7)
 """Tasks, workers, groups and classes of the large input; FAIRCROWD_SLOW=1 makes it larger."""
 CHARTS = ["frontier", "funnel", "posterior", "rates"]
 

@@ -1,5 +1,6 @@
 """The commands, and how each of them ends: see :mod:`faircrowd.cli.exit_codes`."""
 
+import functools
 import os
 import signal
 import sys
@@ -102,7 +103,7 @@ def _run(arguments: list[str], *, as_json: bool) -> int:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", LeftoverWarning)
             warnings.showwarning = _show_warning
-            code = app(arguments or ["--help"], standalone_mode=False)
+            code = _commands()(arguments or ["--help"], standalone_mode=False)
     except FaircrowdError as error:
         code = MISSED if isinstance(error, InfeasibleError) else ERROR
         return _failed(_sentence(spoken(str(error), error.parameters)), as_json, code)
@@ -129,6 +130,12 @@ def _run(arguments: list[str], *, as_json: bool) -> int:
     if code == _INTERRUPTED:  # typer turns Ctrl-C into this code
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
+
+
+@functools.cache
+def _commands() -> Any:
+    """Return the commands as typer calls them, built once for a process that runs several."""
+    return typer.main.get_command(app)
 
 
 def _is_interrupt(error: BaseException | None) -> bool:

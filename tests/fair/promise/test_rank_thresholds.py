@@ -172,7 +172,7 @@ def test_the_rate_in_the_population_has_its_law(levels: int | None, n_classes: i
 )
 def test_a_promise_fails_as_rarely_as_it_says(shapes: tuple, sizes: tuple[int, ...], levels: int | None) -> None:
     rng = np.random.default_rng(5)
-    wholes = [rng.dirichlet(shape, 20_000) for shape in shapes]
+    wholes = [rng.dirichlet(shape, 8_000) for shape in shapes]
     if levels is not None:
         wholes = [np.array([rng.multinomial(levels, p) for p in whole]) / levels for whole in wholes]
     group = np.repeat(np.arange(len(sizes)), sizes)
@@ -180,11 +180,11 @@ def test_a_promise_fails_as_rarely_as_it_says(shapes: tuple, sizes: tuple[int, .
     repeats = REPEATS if len(sizes) * len(shapes[0]) == 4 else REPEATS // 3
     wrong = []
     for i in range(repeats):
-        sample = np.concatenate([whole[rng.integers(0, 20_000, n)] for whole, n in zip(wholes, sizes, strict=True)])
+        sample = np.concatenate([whole[rng.integers(0, 8_000, n)] for whole, n in zip(wholes, sizes, strict=True)])
         found, rule = promise_by_ranks(read_posterior(sample, group), gain, 0.1, 0.9, i)
         assert rule is not None
         assert 0 <= found.tightened <= 0.1
-        rates = [rule.probabilities(w, np.full(20_000, a, np.int32)).mean(axis=0) for a, w in enumerate(wholes)]
+        rates = [rule.probabilities(w, np.full(8_000, a, np.int32)).mean(axis=0) for a, w in enumerate(wholes)]
         wrong.append(np.ptp(rates, axis=0).max() > 0.1)
     # At most .1, by a test of the simulation's own noise at four standard deviations.
     assert np.mean(wrong) <= 0.1 + 4 * np.sqrt(0.1 * 0.9 / repeats)
