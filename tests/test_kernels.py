@@ -1,11 +1,14 @@
 """Kernels are compiled in one way, and nothing calls one from Python that has no entry point for it."""
 
 import ast
+import gc
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from faircrowd._kernels import _CollectLater
 from source_trees import MODULES, SOURCE, tree, walk
 
 
@@ -49,3 +52,34 @@ def test_inner_kernels_are_called_by_kernels_alone(path: Path) -> None:
 def test_numba_is_called_in_one_place() -> None:
     users = {path.relative_to(SOURCE).as_posix() for path in MODULES if "njit" in path.read_text(encoding="utf-8")}
     assert users == {"_kernels.py"}
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_garbage_is_not_looked_for_while_kernels_are_compiled(is_on: bool) -> None:
+    """It is looked for afterwards, also if a kernel cannot be compiled, unless the user has turned that off."""
+    listener, seen = _CollectLater(), []
+
+    def event(module: str) -> SimpleNamespace:
+        return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=module))})
+
+    ours, theirs = event("faircrowd.exact.sums"), event("numba.np.arrayobj")
+    was_on = gc.isenabled()
+    try:
+        (gc.enable if is_on else gc.disable)()
+        for change, what in ((listener.on_start, theirs), (listener.on_end, theirs)):
+            change(what)
+            seen.append(gc.isenabled())
+        assert seen == [is_on, is_on]
+        for change, what in (
+            (listener.on_start, ours),
+            (listener.on_start, theirs),
+            (listener.on_start, ours),
+            (listener.on_end, ours),
+            (listener.on_end, theirs),
+        ):
+            change(what)
+            assert not gc.isenabled()
+        listener.on_end(ours)
+        assert gc.isenabled() == is_on
+    finally:
+        (gc.enable if was_on else gc.disable)()
