@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from faircrowd._kernels import _CollectLater
+from faircrowd._kernels import _CollectSeldom
 from source_trees import MODULES, SOURCE, tree, walk
 
 
@@ -54,32 +54,30 @@ def test_numba_is_called_in_one_place() -> None:
     assert users == {"_kernels.py"}
 
 
-@pytest.mark.parametrize("is_on", [True, False])
-def test_garbage_is_not_looked_for_while_kernels_are_compiled(is_on: bool) -> None:
-    """It is looked for afterwards, also if a kernel cannot be compiled, unless the user has turned that off."""
-    listener, seen = _CollectLater(), []
+@pytest.mark.parametrize("given", [(700, 10, 10), (90_000, 5, 5), (0, 10, 10)])
+def test_garbage_is_looked_for_less_often_while_kernels_are_compiled(given: tuple[int, int, int]) -> None:
+    """As often as before afterwards; never, if the user has turned it off, and not more often than asked for."""
+    listener = _CollectSeldom()
 
     def event(module: str) -> SimpleNamespace:
         return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=module))})
 
     ours, theirs = event("faircrowd.exact.sums"), event("numba.np.arrayobj")
-    was_on = gc.isenabled()
+    seldom = (0 if given[0] == 0 else max(given[0], 50_000), *given[1:])
+    before = gc.get_threshold()
     try:
-        (gc.enable if is_on else gc.disable)()
-        for change, what in ((listener.on_start, theirs), (listener.on_end, theirs)):
-            change(what)
-            seen.append(gc.isenabled())
-        assert seen == [is_on, is_on]
-        for change, what in (
-            (listener.on_start, ours),
-            (listener.on_start, theirs),
-            (listener.on_start, ours),
-            (listener.on_end, ours),
-            (listener.on_end, theirs),
+        gc.set_threshold(*given)
+        for change, what, expected in (
+            (listener.on_start, theirs, given),
+            (listener.on_end, theirs, given),
+            (listener.on_start, ours, seldom),
+            (listener.on_start, theirs, seldom),
+            (listener.on_start, ours, seldom),
+            (listener.on_end, ours, seldom),
+            (listener.on_end, theirs, seldom),
+            (listener.on_end, ours, given),
         ):
             change(what)
-            assert not gc.isenabled()
-        listener.on_end(ours)
-        assert gc.isenabled() == is_on
+            assert gc.get_threshold() == expected
     finally:
-        (gc.enable if was_on else gc.disable)()
+        gc.set_threshold(*before)
