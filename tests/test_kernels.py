@@ -2,11 +2,14 @@
 
 import ast
 import functools
+import gc
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from faircrowd._kernels import _CollectSeldom
 from source_trees import MODULES, SOURCE, tree, walk
 
 
@@ -53,3 +56,32 @@ def test_inner_kernels_are_called_by_kernels_alone(path: Path) -> None:
 def test_numba_is_called_in_one_place() -> None:
     users = {path.relative_to(SOURCE).as_posix() for path in MODULES if "njit" in path.read_text(encoding="utf-8")}
     assert users == {"_kernels.py"}
+
+
+@pytest.mark.parametrize("given", [(700, 10, 10), (90_000, 5, 5), (0, 10, 10)])
+def test_garbage_is_looked_for_less_often_while_kernels_are_compiled(given: tuple[int, int, int]) -> None:
+    """As often as before afterwards; never, if the user has turned it off, and not more often than asked for."""
+    listener = _CollectSeldom()
+
+    def event(module: str) -> SimpleNamespace:
+        return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=module))})
+
+    ours, theirs = event("faircrowd.exact.sums"), event("numba.np.arrayobj")
+    seldom = (0 if given[0] == 0 else max(given[0], 50_000), *given[1:])
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(*given)
+        for change, what, expected in (
+            (listener.on_start, theirs, given),
+            (listener.on_end, theirs, given),
+            (listener.on_start, ours, seldom),
+            (listener.on_start, theirs, seldom),
+            (listener.on_start, ours, seldom),
+            (listener.on_end, ours, seldom),
+            (listener.on_end, theirs, seldom),
+            (listener.on_end, ours, given),
+        ):
+            change(what)
+            assert gc.get_threshold() == expected
+    finally:
+        gc.set_threshold(*before)

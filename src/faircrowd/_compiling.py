@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["listen_to_numba", "tell_of_compiling"]
+__all__ = ["is_ours", "listen_to_numba", "tell_of_compiling"]
 
 _LINE = "faircrowd: compiling for this machine, which only the first run of this kind does (10 seconds or more) ..."
 _PATIENCE = 1.0
@@ -32,17 +32,17 @@ def listen_to_numba() -> None:
 
     class Listener(event.Listener):
         def on_start(self, event: Any) -> None:
-            _compiling.begin(_is_ours(event.data))
+            _compiling.begin(is_ours(event.data))
 
         def on_end(self, event: Any) -> None:
-            _compiling.end(_is_ours(event.data))
+            _compiling.end(is_ours(event.data))
 
     if not _compiling.is_heard:
         _compiling.is_heard = True
         event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
 
 
-def _is_ours(data: Any) -> bool:
+def is_ours(data: Any) -> bool:
     """Return whether a kernel of faircrowd is compiled, not one of the user's own."""
     with suppress(Exception):
         return str(data["dispatcher"].py_func.__module__).partition(".")[0] == "faircrowd"

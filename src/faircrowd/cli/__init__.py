@@ -3,9 +3,8 @@
 import io
 import signal
 import sys
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 
+from faircrowd.cli.quick_process import begin_quickly, end_quickly
 from faircrowd.storage.written_folders import forget_written, written_folders
 
 __all__ = ["main"]
@@ -23,8 +22,10 @@ def main(arguments: list[str] | None = None) -> int:
         if arguments is None:
             arguments = sys.argv[1:]
             if not {"--help", "--version", "spark"}.intersection(arguments):
-                _keep_pandas_out()
-                sys.meta_path.insert(0, _EmptyF2py())
+                begin_quickly()
+            code = run(arguments)
+            end_quickly()
+            sys.exit(code)
         sys.exit(run(arguments))
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
@@ -36,43 +37,3 @@ def main(arguments: list[str] | None = None) -> int:
         what = "the files in " + ", ".join(map(str, done)) if done else "no results"
         sys.stderr.write(f"faircrowd: interrupted; {what} were written.\n")
         sys.exit(128 + signal.SIGINT)
-
-
-class _EmptyF2py:
-    """Finds an empty module for numpy.f2py: scipy copies all names of numpy and so loads this compiler, unused."""
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name == "numpy.f2py" else None  # type: ignore[arg-type]
-
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Let Python create the module as usual."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Leave the module empty."""
-
-
-class _NoPandas:
-    """Finds no pandas, as if it were not installed."""
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("pandas is not needed here", name=name)
-
-
-def _keep_pandas_out() -> None:
-    """Let pyarrow do without pandas, which it otherwise imports with its first array: a third of a small job's imports.
-
-    It tries to import pandas once, and here does not find it. Commands, unlike Python programs, never give it a frame
-    of pandas. Whatever imports pandas afterwards gets it.
-    """
-    if "pandas" in sys.modules:
-        return
-    import pyarrow as pa
-
-    finder = _NoPandas()
-    sys.meta_path.insert(0, finder)
-    try:
-        pa.array([0])
-        pa.scalar(0)
-    finally:
-        sys.meta_path.remove(finder)

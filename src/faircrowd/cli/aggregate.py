@@ -115,6 +115,8 @@ def aggregate(
     Exit code 4 means that labels were written, but miss epsilon or the promise of --confidence; or that no labels can
     keep all that --require asks for, and nothing was written.
     """
+    if group and not require and engine != "spark":
+        compile_ahead()  # before numba is imported, which takes as long as starting a process
     from faircrowd.runs.write import CHECKPOINT, RUN_FILES, SPARK_LABELS, check_out
 
     for_epsilon = {
@@ -199,8 +201,6 @@ def aggregate(
         done = run_in_spark(options, out, console)
         _end(console, done, done.written)
         return
-    if group and not require:
-        compile_ahead()
     from faircrowd.runs.fit import fit
 
     done_run = fit(options, console)

@@ -88,6 +88,8 @@ def audit(
     as_json: arg.AsJson = False,
 ) -> None:
     """Audit workers and crowd: leanings, how they add up, agreement, ties, intervals."""
+    if group:
+        compile_ahead()
     from faircrowd.runs.finished_labels.check_file import CheckOptions
     from faircrowd.runs.finished_labels.impact_file import has_finished_labels
     from faircrowd.runs.fit import fit
@@ -136,8 +138,6 @@ def audit(
         page=PageOptions.given(title, note, date),
     )
     check_out(out, AUDIT_FILES, (votes, tasks))
-    if group:
-        compile_ahead()
     console = Console(as_json)
     run = fit(options, console)
     written = run.write(out, report=report, charts=charts, progress=console)

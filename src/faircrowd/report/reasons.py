@@ -294,11 +294,13 @@ def _ranks(problem: Problem, rule: FairRule, labels: Codes) -> _Ranks:
     by_odds = problem.log_odds is not None and _is_sorted(problem)
     rows = np.arange(labels.size)
     if problem.n_classes == 2:
-        key = problem.posterior[:, 1]
+        key = np.ascontiguousarray(problem.posterior[:, 1])  # log-odds are: one kernel serves both
         if problem.log_odds is not None and by_odds:
             key = problem.log_odds
         low, high = np.full(problem.n_groups, np.inf), np.full(problem.n_groups, -np.inf)
-        rows = _between(key, problem.group, labels, low, high)
+        is_between = np.empty(labels.size, dtype=bool)
+        _mark_between(key, problem.group, labels, low, high, is_between)
+        rows = np.flatnonzero(is_between)
     keys = problem.log_odds[rows, None] if by_odds else problem.posterior[rows]  # type: ignore[index]
     of_task = merge(np.ascontiguousarray(keys), problem.group[rows], None).of_task if rows.size else None
     if of_task is None:
@@ -318,25 +320,24 @@ def _ranks(problem: Problem, rule: FairRule, labels: Codes) -> _Ranks:
 
 
 @kernel
-def _between(
-    key: NDArray[np.float64], group: Codes, labels: Codes, low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Return the tasks of two classes that may be equal to a task with the other label.
+def _mark_between(
+    key: NDArray[np.float64],
+    group: Codes,
+    labels: Codes,
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    is_between: NDArray[np.bool_],
+) -> None:
+    """Mark the tasks of two classes that may be equal to a task with the other label.
 
     Their key is between the lowest of label 1 and the highest of label 0 in their group.
     """
     for i in range(key.size):
         a = group[i]
         if labels[i] == 1:
-            low[a] = min(low[a], key[i])
-        else:
-            high[a] = max(high[a], key[i])
-    count = 0
+            if key[i] < low[a]:
+                low[a] = key[i]
+        elif key[i] > high[a]:
+            high[a] = key[i]
     for i in range(key.size):
-        count += low[group[i]] <= key[i] <= high[group[i]]
-    rows, count = np.empty(count, np.int64), 0
-    for i in range(key.size):
-        if low[group[i]] <= key[i] <= high[group[i]]:
-            rows[count] = i
-            count += 1
-    return rows
+        is_between[i] = low[group[i]] <= key[i] <= high[group[i]]

@@ -72,7 +72,8 @@ def residual_products(
                 if posterior[k] < _NEGLIGIBLE:
                     continue
                 # All sums over votes are of multiples of one power of two: exact, whatever the order of the votes.
-                residual[:] = 0.0
+                for j in range(K):
+                    residual[j] = 0.0
                 own = deviation = variance = 0.0
                 for i in range(start, stop):
                     cell = np.int64(worker[i]) * n_groups + g

@@ -175,7 +175,8 @@ def _tails(
             continue
         low, high = add_up(own[:n], probability, _NEGLIGIBLE)
         strict, loose = majority_tails(probability, n, high)
-        probability[low : high + 1] = 0.0
+        for s in range(low, high + 1):
+            probability[s] = 0.0
         mass[0, g] += np.int64(strict * unit + 0.5)
         mass[1, g] += np.int64(loose * unit + 0.5)
         mass[2, g] += np.int64(unit) * (2 * ones > n)

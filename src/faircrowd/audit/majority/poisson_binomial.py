@@ -75,7 +75,8 @@ def add_up(rates: NDArray[np.float64], probability: NDArray[np.float64], least: 
     """
     low = high = 0
     probability[0] = 1.0
-    for rate in rates:
+    for i in range(rates.size):  # an iterator over the array takes longer to compile
+        rate = rates[i]
         probability[high + 1] = probability[high] * rate
         for s in range(high, low, -1):
             probability[s] = probability[s] * (1.0 - rate) + probability[s - 1] * rate

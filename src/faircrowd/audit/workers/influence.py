@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice
 from faircrowd._display import Displayed
-from faircrowd._kernels import kernel
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.audit.workers.worker_counts import groups_in, range_over_groups
 from faircrowd.engines import Block, LocalEngine
 from faircrowd.votes import VoteTable
@@ -64,7 +64,9 @@ def worker_influence(votes: VoteTable, *, ties: str = "split") -> Influence:
     check_choice("ties", ties, _TIE_RULES)
     engine = LocalEngine(votes, by_group=True)
     rule = _TIE_RULES.index(ties)
-    labels, moves, changed = engine.reduce(_leave_out, votes.n_workers, len(groups), votes.n_classes, rule)
+    flat_labels, flat_moves, changed = engine.reduce(_leave_out, votes.n_workers, len(groups), votes.n_classes, rule)
+    labels = flat_labels.reshape(len(groups), votes.n_classes)
+    moves = flat_moves.reshape(votes.n_workers, *labels.shape)
     return Influence(_gaps(labels[None]).item(), _gaps(labels + moves), changed)
 
 
@@ -79,13 +81,17 @@ def _gaps(labels: NDArray[np.int64]) -> NDArray[np.float64]:
 def _leave_out(
     block: Block, n_workers: int, n_groups: int, n_classes: int, rule: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Sum the mass of the majority's labels, and how it changes without each worker."""
+    """Sum the mass of the majority's labels, and how it changes without each worker.
+
+    The sums are flat arrays, and loops count: each number of dimensions, each slice and each iterator over one would be
+    compiled for itself.
+    """
     _, offsets, worker, label, group, _ = block
-    labels = np.zeros((n_groups, n_classes), np.int64)
-    moves = np.zeros((n_workers, n_groups, n_classes), np.int64)
+    labels = np.zeros(n_groups * n_classes, np.int64)
+    moves = np.zeros(n_workers * n_groups * n_classes, np.int64)
     changed = np.zeros(n_workers, np.int64)
-    counts, before, after = np.zeros((3, n_classes), np.int64)
-    classes = np.empty(n_classes, np.int64)  # those that the task has votes for
+    counts, before, after = np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64), np.zeros(n_classes, np.int64)
+    classes = np.zeros(n_classes, np.int64)  # the first n are those that the task has votes for
     for t in range(offsets.size - 1):
         start, stop, g, n = offsets[t], offsets[t + 1], group[t], 0
         for i in range(start, stop):
@@ -93,9 +99,9 @@ def _leave_out(
                 classes[n] = label[i]
                 n += 1
             counts[label[i]] += 1
-        top, second = _share_out(classes[:n], counts, rule, before)
-        for k in classes[:n]:
-            labels[g, k] += before[k]
+        top, second = _share_out(classes, n, counts, rule, before)
+        for c in range(n):
+            labels[g * n_classes + classes[c]] += before[classes[c]]
         i = start
         while i < stop:
             end = i
@@ -105,30 +111,32 @@ def _leave_out(
             if end - i > 1 or (counts[label[i]] == top and second >= top - 1):
                 for j in range(i, end):
                     counts[label[j]] -= 1
-                _share_out(classes[:n], counts, rule, after)
+                _share_out(classes, n, counts, rule, after)
                 differs = False
-                for k in classes[:n]:
-                    moves[worker[i], g, k] += after[k] - before[k]
+                for c in range(n):
+                    k = classes[c]
+                    moves[(worker[i] * n_groups + g) * n_classes + k] += after[k] - before[k]
                     differs = differs or after[k] != before[k]
                 changed[worker[i]] += differs
                 for j in range(i, end):
                     counts[label[j]] += 1
             i = end
-        for k in classes[:n]:
-            counts[k] = 0
+        for c in range(n):
+            counts[classes[c]] = 0
     return labels, moves, changed
 
 
-@kernel
+@inner_kernel
 def _share_out(
-    classes: NDArray[np.int64], counts: NDArray[np.int64], rule: int, mass: NDArray[np.int64]
+    classes: NDArray[np.int64], n: int, counts: NDArray[np.int64], rule: int, mass: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Give the mass of a task to the class with the most votes, by the rule for ties.
+    """Give the mass of a task to the one of its n classes with the most votes, by the rule for ties.
 
     Return the largest number of votes of a class, and the largest of any other class (the same, if there is a tie).
     """
     top = second = n_tied = winner = 0
-    for k in classes:
+    for c in range(n):
+        k = classes[c]
         mass[k] = 0
         if counts[k] > top:
             top, second, winner, n_tied = counts[k], top, k, 1
@@ -138,7 +146,8 @@ def _share_out(
             winner = max(winner, k) if rule == 2 else min(winner, k)
         else:
             second = max(second, counts[k])
-    for k in classes:
+    for c in range(n):
+        k = classes[c]
         if top > 0 and (k == winner if rule > 0 else counts[k] == top):
             mass[k] = _TASK_MASS if rule > 0 else _TASK_MASS // n_tied
     return top, second

@@ -112,7 +112,7 @@ def count_votes(votes: VoteTable) -> NDArray[np.int64]:
     """Count each worker's votes, shape (n_workers, n_groups, n_classes)."""
     shape = _shape(votes, votes.n_classes)
     (counts,) = LocalEngine(votes, by_group=True).reduce(_count_votes, shape)
-    return counts
+    return np.asarray(counts.reshape(shape))
 
 
 def gold_confusion(votes: VoteTable, truth: ByTask) -> NDArray[np.int64]:
@@ -136,7 +136,7 @@ def model_confusion(votes: VoteTable, posterior: FrameLike | ArrayLike) -> NDArr
     shape = _shape(votes, votes.n_classes, votes.n_classes)
     unit = mass_unit(int(votes.votes_per_worker.max(initial=1)))  # integers add up to the same sum in every order
     (counts,) = LocalEngine(votes, by_group=True).reduce(_sum_by_posterior, values, unit, shape)
-    return np.asarray(counts / unit)
+    return np.asarray(counts.reshape(shape) / unit)
 
 
 def range_over_groups(rates: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
@@ -162,11 +162,13 @@ def _count_labels(group: Codes, labels: Codes, counts: NDArray[np.int64]) -> Non
 
 @kernel
 def _count_votes(block: Block, shape: tuple[int, int, int]) -> tuple[NDArray[np.int64]]:
+    """Count votes in a flat array: each number of dimensions is compiled for itself."""
     _, offsets, worker, label, group, _ = block
-    counts = np.zeros(shape, np.int64)
+    _, n_groups, n_classes = shape
+    counts = np.zeros(shape[0] * n_groups * n_classes, np.int64)
     for t in range(offsets.size - 1):
         for i in range(offsets[t], offsets[t + 1]):
-            counts[worker[i], group[t], label[i]] += 1
+            counts[(worker[i] * n_groups + group[t]) * n_classes + label[i]] += 1
     return (counts,)
 
 
@@ -186,11 +188,13 @@ def _sum_by_posterior(
     block: Block, posterior: NDArray[np.float64], unit: float, shape: tuple[int, int, int, int]
 ) -> tuple[NDArray[np.int64]]:
     first, offsets, worker, label, group, _ = block
-    counts = np.zeros(shape, np.int64)
+    _, n_groups, n_classes, _ = shape
+    counts = np.zeros(shape[0] * n_groups * n_classes * n_classes, np.int64)
     for t in range(offsets.size - 1):
-        for true in range(shape[2]):
+        for true in range(n_classes):
             mass = np.int64(posterior[first + t, true] * unit + 0.5)
             if mass > 0:
                 for i in range(offsets[t], offsets[t + 1]):
-                    counts[worker[i], group[t], true, label[i]] += mass
+                    cell = (worker[i] * n_groups + group[t]) * n_classes + true
+                    counts[cell * n_classes + label[i]] += mass
     return (counts,)

@@ -176,14 +176,17 @@ def check_quotes(source: Source, delimiter: str, stop: Event | None = None) -> N
 def _scanned(source: Source, delimiter: str, stop: Event | None, *, counts: bool = False) -> _Scan:
     """Return the scan at the end of a file, or where it is broken.
 
-    Blocks without a quote cost one search; their lines and rows are not counted unless the caller asks for it.
+    Blocks without a quote cost one search; their lines and rows are not counted unless the caller asks for it. A small
+    file without a quote needs no more than that search, so that nobody waits until the scan is compiled.
     """
-    scan, is_first = _Scan(), True
+    scan = _Scan()
     with source.open() as stream:
-        while (text := stream.read(BLOCK_BYTES)) and not scan.is_found and not (stop is not None and stop.is_set()):
-            if is_first:
-                text, is_first = text.removeprefix(_BYTE_ORDER_MARK), False
+        text, following = stream.read(BLOCK_BYTES).removeprefix(_BYTE_ORDER_MARK), stream.read(BLOCK_BYTES)
+        if not (counts or following or _QUOTE in text):
+            return scan
+        while text and not scan.is_found and not (stop is not None and stop.is_set()):
             scan = scan.after(text, ord(delimiter), counts=counts)
+            text, following = following, stream.read(BLOCK_BYTES)
     return scan if scan.is_broken else scan.after(b"\n", ord(delimiter), counts=counts)  # the last row ends here
 
 
