@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 from faircrowd._kernels import kernel
 
 __all__ = [
+    "COARSE_UNIT",
+    "FINE_PER_COARSE",
     "PROBABILITY_UNIT",
     "TERMS_PER_CARRY",
     "add_log_likelihood",
@@ -49,8 +51,11 @@ PROBABILITY_UNIT = 2.0**52
 TERMS_PER_CARRY = 1024
 """This many numbers of 52 bits add up in one 64-bit integer before they must be carried to limbs."""
 
-_COARSE_UNIT = 2.0**10
-_FINE_PER_COARSE = 2.0**34
+COARSE_UNIT = 2.0**10
+"""Number of coarse units that make a log-likelihood of one."""
+
+FINE_PER_COARSE = 2.0**34
+"""Number of fine units that make a coarse one."""
 
 
 def grid_step(largest: float, n_terms: int) -> float:
@@ -156,12 +161,12 @@ def _add_units(numbers: NDArray[np.float64], unit: float, limbs: NDArray[np.int6
 @kernel
 def add_log_likelihood(limbs: NDArray[np.int64], value: float) -> None:
     """Add a log-likelihood to a pair of integers: multiples of 2**-10, and the rest in multiples of 2**-44."""
-    scaled = value * _COARSE_UNIT
+    scaled = value * COARSE_UNIT
     whole = math.floor(scaled)
     limbs[0] += np.int64(whole)
-    limbs[1] += np.int64((scaled - whole) * _FINE_PER_COARSE + 0.5)
+    limbs[1] += np.int64((scaled - whole) * FINE_PER_COARSE + 0.5)
 
 
 def read_log_likelihood(limbs: NDArray[np.int64]) -> float:
     """Return the sum of the log-likelihoods that were added to a pair of integers."""
-    return int(limbs[0]) / _COARSE_UNIT + int(limbs[1]) / (_COARSE_UNIT * _FINE_PER_COARSE)
+    return int(limbs[0]) / COARSE_UNIT + int(limbs[1]) / (COARSE_UNIT * FINE_PER_COARSE)
