@@ -88,6 +88,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get(item.path, len(place)))
 
 
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # DuckDB prints which of its objects are never freed
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Give the run a temporary folder of its own, and drop kernels that are older than any kernel's source.
 

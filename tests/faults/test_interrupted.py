@@ -94,7 +94,7 @@ def test_in_a_kernel(monkeypatch: pytest.MonkeyPatch, layers: int) -> None:
             error.__cause__ = cause
         raise error
 
-    monkeypatch.setattr(app, "app", end_as_kernels_do)
+    monkeypatch.setattr(app, "_commands", lambda: end_as_kernels_do)
     with pytest.raises(KeyboardInterrupt):
         app.run(["aggregate"])
 
