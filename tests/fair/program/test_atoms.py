@@ -10,7 +10,16 @@ from faircrowd.errors import SolverError
 from faircrowd.exact.hashing import mix
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.program import atoms
-from faircrowd.fair.program.atoms import Atoms, DecidedTasks, atom_hashes, collect, join, merge, order_by_group
+from faircrowd.fair.program.atoms import (
+    Atoms,
+    DecidedTasks,
+    atom_hashes,
+    collect,
+    join,
+    merge,
+    order_by_group,
+    sum_products,
+)
 from faircrowd.fair.tasks.read_posterior import read_posterior
 
 
@@ -198,3 +207,14 @@ def test_labels_of_a_crowd_with_two_posteriors_of_one_hash(monkeypatch: pytest.M
         with monkeypatch.context() as patched:
             patched.setattr("faircrowd.fair.tasks.problem._TASKS_PER_PIECE", 7)
             np.testing.assert_array_equal(make_fair(posterior, groups, **asked).labels, found.labels)
+
+
+@pytest.mark.parametrize("n_atoms", [0, 1, 7, 13_107, 13_108, 30_001, 200_003])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_products_are_added_up_in_pieces_to_the_bits_of_one_sum(n_atoms: int, n_classes: int) -> None:
+    rng = np.random.default_rng(n_atoms)
+    parts, gains = rng.random((2, n_atoms, n_classes))
+    weight = rng.random(n_atoms)
+    assert sum_products(parts, weight, gains) == (parts * weight[:, None] * gains).sum()
+    counts = rng.integers(0, 9, (n_atoms, n_classes))
+    assert sum_products(counts, np.ones(1), gains) == (counts * gains).sum()

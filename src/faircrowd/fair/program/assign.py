@@ -4,7 +4,7 @@ Most tasks get the label of highest score. The tasks of a few atoms, nearly all 
 solution, are split between labels as the solution says.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,14 +58,20 @@ def find_split_atoms(
     atoms: Atoms,
     mass: NDArray[np.float64],
     multipliers: NDArray[np.float64],
-    shares: NDArray[np.float64],
+    shares: NDArray[Any],
     numbers: Codes | None = None,
+    sums: NDArray[np.float64] | None = None,
 ) -> SplitAtoms:
-    """Return the atoms that do not all get their label of highest score; ``numbers`` are those of the groups."""
+    """Return the atoms that do not all get their label of highest score; ``numbers`` are those of the groups.
+
+    If ``shares`` are numbers of tasks, ``sums`` are those of all labels.
+    """
     assert atoms.hashes is not None  # noqa: S101 - only atoms of tasks with weights have none
     margin, best = atom_margins(atoms, mass, multipliers)
-    rows = np.flatnonzero(shares[np.arange(best.size), best] < 1.0)
-    return SplitAtoms(atoms.hashes[rows], float(margin[rows].max(initial=-1.0)), shares[rows], atoms.salt, numbers)
+    of_best = shares[np.arange(best.size), best]
+    rows = np.flatnonzero(of_best < (1.0 if sums is None else sums))
+    split = shares[rows] if sums is None else shares[rows] / sums[rows, None]
+    return SplitAtoms(atoms.hashes[rows], float(margin[rows].max(initial=-1.0)), split, atoms.salt, numbers)
 
 
 def label_probabilities(

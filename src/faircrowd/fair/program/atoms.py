@@ -5,7 +5,7 @@ solvers see the same atoms in the same order wherever the tasks lie and whatever
 their atom by this hash; should two atoms have the same one, all are hashed again with another salt.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,14 @@ __all__ = [
     "number_groups",
     "number_weighted_groups",
     "order_by_group",
+    "sum_products",
 ]
 
 _MAX_SALTS = 16
 """Two atoms share a hash with a probability of about 2^-64 per pair and salt: a second salt is hardly ever needed."""
+
+
+_NUMBERS_AT_A_TIME = 1 << 16
 
 
 class DecidedTasks(NamedTuple):
@@ -87,14 +91,35 @@ class Atoms(NamedTuple):
 
     def gained(self, counts: NDArray[np.int64]) -> float:
         """Return what labels gain, given how many tasks of each atom get each label; decided tasks included."""
-        weight = 1.0 if self.task_weight is None else self.task_weight[:, None]
-        return float((counts * weight * self.gains).sum()) + (0.0 if self.decided is None else self.decided.value)
+        weight = np.ones(1) if self.task_weight is None else self.task_weight
+        return sum_products(counts, weight, self.gains) + (0.0 if self.decided is None else self.decided.value)
 
     def totals(self, counts: NDArray[np.int64], n_groups: int) -> NDArray[np.float64]:
         """Return the weight of each label in each group, shape (n_groups, n_classes); decided tasks included."""
         weight = 1.0 if self.task_weight is None else self.task_weight
         columns = [np.bincount(self.group, weights=weight * column, minlength=n_groups) for column in counts.T]
         return np.asarray(np.stack(columns, axis=1) + (0.0 if self.decided is None else self.decided.mass))
+
+
+def sum_products(parts: NDArray[Any], weight: NDArray[np.float64], gains: NDArray[np.float64]) -> float:
+    """Return the sum of ``parts * weight[:, None] * gains``, the same bits as numpy's sum of this array.
+
+    The array itself would be as large as the gains, and its memory takes longer to get than the sum. So it is made in
+    pieces, and these are added up as numpy adds up the halves of an array. ``weight`` may have one number for all rows.
+    """
+    n_classes = gains.shape[1]
+
+    def add(first: int, last: int) -> float:
+        if last - first > _NUMBERS_AT_A_TIME:
+            half = (last - first) // 2
+            middle = first + half - half % 8
+            return add(first, middle) + add(middle, last)
+        rows = slice(first // n_classes, -(-last // n_classes))
+        products = parts[rows] * (weight if weight.size == 1 else weight[rows, None]) * gains[rows]
+        skipped = rows.start * n_classes
+        return float(products.ravel()[first - skipped : last - skipped].sum())
+
+    return add(0, gains.size)
 
 
 def merge_by_weight(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64]) -> Atoms:

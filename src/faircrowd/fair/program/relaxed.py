@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd.errors import SolverError
-from faircrowd.fair.program.atoms import Atoms
+from faircrowd.fair.program.atoms import Atoms, sum_products
 from faircrowd.fair.program.dual import (
     ROUGH,
     atom_margins,
@@ -183,7 +183,7 @@ def _certified(
     solver: str,
 ) -> Relaxed:
     """Add the value of the labelling, and the bound that the multipliers prove."""
-    gained = float((atoms.mass[:, None] * fractions * atoms.gains).sum())
+    gained = sum_products(fractions, atoms.mass, atoms.gains)
     value = (gained + (0.0 if atoms.decided is None else atoms.decided.value)) / float(group_mass.sum())
     bound = dual_value(atoms, group_mass, multipliers, constraint)
     return Relaxed(fractions, multipliers, value, max(bound, value), solver)

@@ -75,7 +75,7 @@ def solve_program(
     probabilities = partial(problem.emit, label_probabilities, gain, prices, split)
     if allowed:
         found = _whole_counts(atoms, mass, relaxed, relaxed.fractions, constraint, allowed, strict)
-        split = find_split_atoms(atoms, mass, relaxed.multipliers, found.counts / atoms.mass[:, None], numbers)
+        split = find_split_atoms(atoms, mass, relaxed.multipliers, found.counts, numbers, atoms.mass)
         counts = found.counts[np.searchsorted(atoms.hashes, split.hashes)]  # type: ignore[arg-type]
     else:
         found = _WholeCounts.drawn(relaxed.bound)
