@@ -2,7 +2,10 @@
 
 import csv
 import json
+import os
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean
 
@@ -10,13 +13,14 @@ import numpy as np
 import pytest
 
 from faircrowd.errors import OptionError
-from faircrowd.experiments import EXPERIMENTS, reproduce
-from faircrowd.experiments.comparison import COLUMNS, Unit, comparison_rows
+from faircrowd.experiments import EXPERIMENTS, other_crowds, reproduce, runner
+from faircrowd.experiments.comparison import COLUMNS, DESIGNS, Design, Unit, comparison_rows
 from faircrowd.experiments.convergence_experiment import CROWDS, Panel, convergence_rows, exact_gap
 from faircrowd.experiments.experiment_data import beliefs, load_material, resample
 from faircrowd.experiments.runner import Cells
 
 Run = Callable[..., tuple[int, str, str]]
+SLOW = bool(os.environ.get("FAIRCROWD_SLOW"))
 
 
 @pytest.mark.real
@@ -67,7 +71,10 @@ def test_the_honest_protocol_does_not_see_the_truth_of_test_tasks(aggregator: st
 
 
 @pytest.mark.real
-def test_fair_td_works_on_jigsaw(data_folder: Path) -> None:
+def test_fair_td_works_on_jigsaw(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not SLOW:  # the tightest and the loosest
+        design = DESIGNS["jigsaw"]
+        monkeypatch.setitem(DESIGNS, "jigsaw", design._replace(epsilons=(design.epsilons[0], design.epsilons[-1])))
     rows = comparison_rows(Unit("jigsaw", "fair_td", 0), str(data_folder))
     assert {row["protocol"] for row in rows} == {"paper", "honest"}
     assert all(row["f1"] > 0.9 for row in rows)
@@ -113,8 +120,24 @@ def test_units_of_an_earlier_version_are_kept(tmp_path: Path) -> None:
     assert Cells(tmp_path / "x.jsonl").rows == {"a": [{"believed_accuracy": 0.5, "gap": 0.1}]}
 
 
+def quick_workers(jobs: int) -> ProcessPoolExecutor:
+    """The processes of an experiment, in which methods try fewer rounds, for fewer epsilons."""
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_quick_worker)
+
+
+def _quick_worker() -> None:
+    runner._end_with_parent()
+    DESIGNS["crowd-judgement"] = Design((0.05, 0.2), 500)
+
+
 @pytest.mark.real
-def test_reproduce_writes_and_resumes(tmp_path: Path, data_folder: Path, faircrowd: Run) -> None:
+def test_reproduce_writes_and_resumes(
+    tmp_path: Path, data_folder: Path, faircrowd: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not SLOW:
+        monkeypatch.setattr(runner, "workers", quick_workers)
+        last = {name: columns[-1:] for name, columns in other_crowds.CROWDS.items()}
+        monkeypatch.setattr(other_crowds, "CROWDS", last)  # every crowd, by one choice of groups
     given = ("reproduce", "crowd-judgement", "extra", "--data", data_folder, "--out", tmp_path, "--seeds", "1")
     code, out, err = faircrowd(*given, "--json")
     assert (code, err) == (0, "")

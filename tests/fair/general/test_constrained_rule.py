@@ -54,12 +54,20 @@ def learned(
 def in_duckdb(
     rule: ConstrainedRule, frame: pd.DataFrame, columns: pd.DataFrame, uniform: str | None = "u"
 ) -> list[Any]:
+    return rows_of_duckdb(rule, frame, columns, uniform)[0]
+
+
+def rows_of_duckdb(
+    rule: ConstrainedRule, frame: pd.DataFrame, columns: pd.DataFrame, *uniforms: str | None
+) -> list[list[Any]]:
+    """Return the labels by each of these columns of uniform numbers, in one query."""
     table = frame.add_prefix("p_").join(columns.add_prefix("of "))
     table["u"] = rule.uniforms(frame.index.tolist())
-    sql = rule.to_sql(posterior="p_{}", group="of {}", uniform=uniform)
-    connection = duckdb.connect()
-    connection.register("tasks", table.reset_index().assign(row=np.arange(len(table))))
-    return [label for (label,) in connection.execute(f"SELECT {sql} FROM tasks ORDER BY row").fetchall()]  # noqa: S608
+    cases = ", ".join(rule.to_sql(posterior="p_{}", group="of {}", uniform=uniform) for uniform in uniforms)
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.register("tasks", table.reset_index().assign(row=np.arange(len(table))))
+        rows = connection.execute(f"SELECT {cases} FROM tasks ORDER BY row").fetchall()  # noqa: S608
+    return [list(labels) for labels in zip(*rows, strict=True)]
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -104,15 +112,16 @@ def test_json_and_a_warehouse_give_the_same_labels(name: str, n_classes: int, le
     assert rule.to_json() == fair.rule.to_json()
     assert str(rule) == str(fair.rule)
     posterior, groups = tasks(300, n_classes, seed=77, levels=levels)
-    new = pd.DataFrame(posterior, index=frame.index, columns=frame.columns)
-    new_columns = pd.DataFrame(groups, index=frame.index).assign(sex=np.where(groups["sex"] == 0, "f", "m"))
-    for some, of in ((frame, columns), (new, new_columns)):
-        labels = fair.rule.predict(some, of).tolist()
-        assert rule.predict(some, of).tolist() == labels
-        assert in_duckdb(rule, some, of) == labels
-        chances = np.asarray(fair.rule.predict_proba(some, of))
-        plain = in_duckdb(rule, some, of, uniform=None)
-        assert plain == [rule.outcomes[k] for k in chances.argmax(axis=1)]
+    new = pd.DataFrame(posterior, index="new " + frame.index, columns=frame.columns).rename_axis("task")
+    new_columns = pd.DataFrame(groups, index=new.index).assign(sex=np.where(groups["sex"] == 0, "f", "m"))
+    some, of = pd.concat([frame, new]), pd.concat([columns, new_columns])
+    labels = fair.rule.predict(some, of).tolist()
+    assert rule.predict(some, of).tolist() == labels
+    assert fair.rule.predict(frame, columns).tolist() == labels[:300]
+    chances = np.asarray(fair.rule.predict_proba(some, of))
+    drawn, plain = rows_of_duckdb(rule, some, of, "u", None)
+    assert drawn == labels
+    assert plain == [rule.outcomes[k] for k in chances.argmax(axis=1)]
 
 
 def test_neither_order_nor_names_matter() -> None:

@@ -24,8 +24,8 @@ from faircrowd.fair.rule import FairRule
 from faircrowd.fair.tasks.problem import Problem
 from faircrowd.fair.tasks.read_posterior import read_posterior
 
-REPEATS = 2000 if os.environ.get("FAIRCROWD_SLOW") else 120
-"""Samples from which a rule is made; FAIRCROWD_SLOW=1 draws more."""
+REPEATS, POPULATION = (2000, 8000) if os.environ.get("FAIRCROWD_SLOW") else (120, 2000)
+"""Samples from which a rule is made, and tasks they are drawn from; FAIRCROWD_SLOW=1 draws more, from more."""
 
 
 def ruled(
@@ -141,16 +141,16 @@ def test_each_label_has_as_many_held_out_tasks(levels: int | None, ranks: tuple[
 def test_the_rate_in_the_population_has_its_law(levels: int | None, n_classes: int) -> None:
     """Also where most tasks are tied: the tie is broken by numbers that are uniform."""
     rng = np.random.default_rng(8)
-    whole = rng.dirichlet(np.linspace(2, 3, n_classes), 5000)
+    whole = rng.dirichlet(np.linspace(2, 3, n_classes), POPULATION)
     if levels is not None:
         whole = np.array([rng.multinomial(levels, p) for p in whole]) / levels
     ranks = [[20, 6], [6, 30]] if n_classes == 2 else [[14, 6, 6], [6, 20, 10]]
     rivals = rng.normal(0, 0.1, (2, n_classes)) if levels is None else None
     found = []
     for seed in range(400):
-        problem = read_posterior(whole[rng.integers(0, 5000, 60)], np.repeat([0, 1], [25, 35]))
+        problem = read_posterior(whole[rng.integers(0, POPULATION, 60)], np.repeat([0, 1], [25, 35]))
         rule = ruled(problem, ranks, "accuracy", seed, rivals)
-        found.append([rule.probabilities(whole, np.full(5000, a, np.int32)).mean(axis=0) for a in (0, 1)])
+        found.append([rule.probabilities(whole, np.full(POPULATION, a, np.int32)).mean(axis=0) for a in (0, 1)])
     for a, row in enumerate(ranks):
         for k, rank in enumerate(row):
             assert kstest(np.array(found)[:, a, k], beta(rank, sum(row) - rank).cdf).pvalue > 1e-3
@@ -172,7 +172,7 @@ def test_the_rate_in_the_population_has_its_law(levels: int | None, n_classes: i
 )
 def test_a_promise_fails_as_rarely_as_it_says(shapes: tuple, sizes: tuple[int, ...], levels: int | None) -> None:
     rng = np.random.default_rng(5)
-    wholes = [rng.dirichlet(shape, 8_000) for shape in shapes]
+    wholes = [rng.dirichlet(shape, POPULATION) for shape in shapes]
     if levels is not None:
         wholes = [np.array([rng.multinomial(levels, p) for p in whole]) / levels for whole in wholes]
     group = np.repeat(np.arange(len(sizes)), sizes)
@@ -180,11 +180,11 @@ def test_a_promise_fails_as_rarely_as_it_says(shapes: tuple, sizes: tuple[int, .
     repeats = REPEATS if len(sizes) * len(shapes[0]) == 4 else REPEATS // 3
     wrong = []
     for i in range(repeats):
-        sample = np.concatenate([whole[rng.integers(0, 8_000, n)] for whole, n in zip(wholes, sizes, strict=True)])
+        sample = np.concatenate([whole[rng.integers(0, POPULATION, n)] for whole, n in zip(wholes, sizes, strict=True)])
         found, rule = promise_by_ranks(read_posterior(sample, group), gain, 0.1, 0.9, i)
         assert rule is not None
         assert 0 <= found.tightened <= 0.1
-        rates = [rule.probabilities(w, np.full(8_000, a, np.int32)).mean(axis=0) for a, w in enumerate(wholes)]
+        rates = [rule.probabilities(w, np.full(POPULATION, a, np.int32)).mean(axis=0) for a, w in enumerate(wholes)]
         wrong.append(np.ptp(rates, axis=0).max() > 0.1)
     # At most .1, by a test of the simulation's own noise at four standard deviations.
     assert np.mean(wrong) <= 0.1 + 4 * np.sqrt(0.1 * 0.9 / repeats)

@@ -56,6 +56,8 @@ class MixedValues(Exception):  # noqa: N818 - no error, but a sign to read in an
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
     """Return a path that can be read; raise with a reason if there is nothing to read."""
+    if not os.fspath(path):
+        raise FileError("The path of a file to read is empty.")  # as a Path it would be the folder one is in
     path = Path(path)
     check_path(path)
     try:
