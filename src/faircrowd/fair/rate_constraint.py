@@ -99,6 +99,9 @@ class Constraint(Protocol):
     def epsilon(self) -> float:
         """The tolerance; 0 is the strictest."""
 
+    def __hash__(self) -> int:
+        """Constraints of one kind and epsilon are equal."""
+
     def with_epsilon(self, epsilon: float) -> Self:
         """Return the same constraint with another tolerance."""
 

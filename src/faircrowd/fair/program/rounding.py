@@ -5,6 +5,8 @@ program that exceeds epsilon as little as possible (mostly not at all); then eac
 counts at the least loss.
 """
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -84,8 +86,6 @@ def _rounded_totals(
     totals: NDArray[np.float64], group_mass: NDArray[np.float64], prices: NDArray[np.float64], constraint: Constraint
 ) -> NDArray[np.int64]:
     """Round the counts per group and class so that the constraint is exceeded as little as possible."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
     n_groups, n_classes = totals.shape
     if isinstance(constraint, RateParity) and n_classes == 2:
         return closest_totals(np.floor(totals + WHOLE_COUNT), group_mass, prices, constraint.epsilon)
@@ -95,6 +95,20 @@ def _rounded_totals(
         one_task = 1.0 / float(group_mass.min())
         if near is not None and (n_cells > _TOO_MANY_CELLS or constraint.excess(rates_of(near, group_mass)) < one_task):
             return near
+    return _by_integer_program(totals.tobytes(), group_mass.tobytes(), prices.tobytes(), constraint).copy()
+
+
+@functools.lru_cache(maxsize=64)
+def _by_integer_program(
+    totals_bytes: bytes, mass_bytes: bytes, prices_bytes: bytes, constraint: Constraint
+) -> NDArray[np.int64]:
+    """Round by an integer program; ``_rounded`` in solve.py asks for the same one at many an epsilon of a frontier."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    group_mass = np.frombuffer(mass_bytes)
+    totals, prices = (np.frombuffer(given).reshape(group_mass.size, -1) for given in (totals_bytes, prices_bytes))
+    n_groups, n_classes = totals.shape
+    n_cells = totals.size
     limits = constraint.rows(n_groups, n_classes)
     n_centres = limits.on_centres.shape[1]
     floor = np.floor(totals + WHOLE_COUNT)
