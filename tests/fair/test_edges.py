@@ -397,7 +397,7 @@ def test_labels_do_not_depend_on_the_process(capsys: pytest.CaptureFixture[str])
         check=True,
         text=True,
     ).stdout
-    exec(SCRIPT, {})
+    exec(SCRIPT, {})  # noqa: S102 - our own
     assert len(json.loads(there)) == 6
     assert capsys.readouterr().out == there
 
