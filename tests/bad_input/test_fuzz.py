@@ -286,6 +286,12 @@ def test_things_that_are_no_votes(thing: Any) -> None:
     assert attempt(lambda: fc.FairRule.from_json(thing)) is None
 
 
+def test_an_empty_path_is_not_the_folder_one_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(fc.FaircrowdError, match=r"^The path of a file to read is empty\.$"):
+        fc.read_votes("")
+
+
 @pytest.mark.parametrize("name", [None, float("nan"), pd.NA, pd.NaT, 0, (1, 2)])
 def test_columns_without_a_name(name: Any) -> None:
     votes = pd.DataFrame([[1, "a", "x", 0], [1, "b", "x", 0]])

@@ -4,17 +4,16 @@ import csv
 import json
 import os
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean
 
 import numpy as np
 import pytest
 
+from experiments.quick_workers import quick_workers
 from faircrowd.errors import OptionError
 from faircrowd.experiments import EXPERIMENTS, other_crowds, reproduce, runner
-from faircrowd.experiments.comparison import COLUMNS, DESIGNS, Design, Unit, comparison_rows
+from faircrowd.experiments.comparison import COLUMNS, DESIGNS, Unit, comparison_rows
 from faircrowd.experiments.convergence_experiment import CROWDS, Panel, convergence_rows, exact_gap
 from faircrowd.experiments.experiment_data import beliefs, load_material, resample
 from faircrowd.experiments.runner import Cells
@@ -120,16 +119,6 @@ def test_units_of_an_earlier_version_are_kept(tmp_path: Path) -> None:
     assert Cells(tmp_path / "x.jsonl").rows == {"a": [{"believed_accuracy": 0.5, "gap": 0.1}]}
 
 
-def quick_workers(jobs: int) -> ProcessPoolExecutor:
-    """The processes of an experiment, in which methods try fewer rounds, for fewer epsilons."""
-    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_quick_worker)
-
-
-def _quick_worker() -> None:
-    runner._end_with_parent()
-    DESIGNS["crowd-judgement"] = Design((0.05, 0.2), 500)
-
-
 @pytest.mark.real
 def test_reproduce_writes_and_resumes(
     tmp_path: Path, data_folder: Path, faircrowd: Run, monkeypatch: pytest.MonkeyPatch
@@ -160,7 +149,7 @@ def test_reproduce_writes_and_resumes(
     marked = json.loads(lines[0])
     marked["rows"][0]["f1"] = 0.123456
     kept.write_text("\n".join([json.dumps(marked), *lines[1:2]]) + "\n")  # one cell is missing, one is marked
-    assert faircrowd(*given)[0] == 0
+    assert faircrowd("reproduce", "crowd-judgement", *given[3:])[0] == 0
     assert "0.123456" in (tmp_path / "crowd-judgement.csv").read_text()  # what was finished was kept
     assert len(kept.read_text().splitlines()) == 3
 

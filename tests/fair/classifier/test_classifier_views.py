@@ -16,7 +16,7 @@ from faircrowd.errors import DataWarning, InputError
 @cache
 def people() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    sex = rng.choice(["f", "m"], 400)
+    sex = np.array(["f", "m"])[np.arange(400) % 2]  # groups of one size: a frontier takes a tenth of the time
     X = rng.normal(size=(400, 2)) + 0.8 * (sex == "m")[:, None]
     return X, np.where(X.sum(axis=1) + rng.normal(size=400) > 0.5, "yes", "no"), sex
 

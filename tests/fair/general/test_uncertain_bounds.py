@@ -70,7 +70,8 @@ def best_value(posterior: NDArray[Any], chances: NDArray[Any], epsilon: float, t
 def test_value_is_that_of_the_program_over_all_tasks(n_classes: int, n_groups: int, epsilon: float) -> None:
     posterior, chances, _ = crowd(150, n_classes, n_groups, seed=n_classes + n_groups)
     for truth, constraint in ((None, DemographicParity(epsilon)), (1, EqualOpportunity(epsilon, label=1))):
-        found = make_fair(posterior, chances, constraints=[constraint])
+        # Labels of whole tasks are not looked at: at epsilon 0 they take as long as the integer program may.
+        found = make_fair(posterior, chances, constraints=[constraint], decision="randomized")
         wanted = best_value(posterior, chances, epsilon, truth)
         assert found.solved.best.value == pytest.approx(wanted, abs=1e-8)
         assert found.solved.best.bound - found.solved.best.value <= 1e-9
