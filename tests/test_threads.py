@@ -2,12 +2,14 @@
 
 import multiprocessing
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from faircrowd import _threads
-from faircrowd._threads import available_threads
+from faircrowd._threads import available_threads, for_rows_in_threads, map_in_threads
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +49,68 @@ def test_a_process_of_a_pool_uses_one(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("FAIRCROWD_THREADS", "3")
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply(available_threads) == 3
+
+
+# Work in threads.
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_results_are_in_the_order_of_items(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRCROWD_THREADS", threads)
+    assert map_in_threads(lambda i: i * i, range(50)) == [i * i for i in range(50)]
+    assert map_in_threads(str, []) == []
+
+
+@pytest.mark.parametrize(("asked", "used"), [("1", 1), ("3", 3), ("9", 4)])
+def test_no_more_threads_than_asked_for_or_than_items(asked: str, used: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRCROWD_THREADS", asked)
+    monkeypatch.setattr(_threads, "_pool", lambda: pool)
+    together = threading.Barrier(used)
+
+    def meet(_: int) -> int:
+        together.wait(60)  # all of them at once, or none ever
+        return threading.get_ident()
+
+    with ThreadPoolExecutor(16) as pool:
+        assert len(set(map_in_threads(meet, range(4 if used == 4 else used)))) == used
+
+
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_an_error_ends_all_and_is_raised(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRCROWD_THREADS", threads)
+
+    def fail(i: int) -> None:
+        raise ValueError(f"item {i}")
+
+    with pytest.raises(ValueError, match="item"):
+        map_in_threads(fail, range(20))
+    assert map_in_threads(str, range(3)) == ["0", "1", "2"]
+
+
+def test_threads_that_all_ask_for_threads_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRCROWD_THREADS", "64")
+    sums = map_in_threads(lambda i: sum(map_in_threads(lambda j: i * j, range(100))), range(100))
+    assert sums == [i * 4950 for i in range(100)]
+
+
+def test_ranges_of_rows_make_up_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_threads, "_ROWS_AT_A_TIME", 7)
+    seen = [0] * 30
+
+    def count(at: slice) -> None:
+        for i in range(*at.indices(30)):
+            seen[i] += 1
+
+    for_rows_in_threads(count, 30)
+    assert seen == [1] * 30
+
+
+def _summed() -> list[int]:
+    return map_in_threads(abs, range(-5, 5))
+
+
+def test_a_forked_process_has_threads_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRCROWD_THREADS", "3")
+    expected = _summed()
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.apply_async(_summed).get(60) == expected

@@ -1,12 +1,24 @@
 """How many threads to use: no more than there are processors for, also in containers and in pools of processes."""
 
+import functools
 import math
 import os
+from collections import deque
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-__all__ = ["available_threads"]
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+__all__ = ["available_threads", "for_rows_in_threads", "map_in_threads"]
 
 _GROUP = Path("/sys/fs/cgroup")
+
+_ROWS_AT_A_TIME = 1 << 17
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 def available_threads() -> int:
@@ -24,6 +36,56 @@ def available_threads() -> int:
         return 1
     some = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(some, _quota() or some)
+
+
+def map_in_threads(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+    """Return what a function returns for each item, in their order; it pays if the function runs kernels or sorts.
+
+    Examples
+    --------
+    >>> map_in_threads(len, ["a", "bc"])
+    [1, 2]
+    """
+    threads = min(available_threads(), len(items)) if len(items) > 1 else 1
+    if threads == 1:
+        return [function(item) for item in items]
+    results: dict[int, _Result] = {}
+    waiting = deque(enumerate(items))
+
+    def work() -> None:
+        while True:
+            try:
+                i, item = waiting.popleft()
+            except IndexError:  # nothing waits any more
+                return
+            results[i] = function(item)
+
+    others = [_pool().submit(work) for _ in range(threads - 1)]
+    try:
+        work()  # this thread works as well
+    finally:
+        waiting.clear()  # after an error nobody begins another item
+        for other in others:
+            if not other.cancel():  # it has begun; one that has not may wait for this very thread
+                other.result()
+    return [results[i] for i in range(len(items))]
+
+
+def for_rows_in_threads(function: Callable[[slice], object], n_rows: int) -> None:
+    """Call a function for ranges of rows that make up all; what it does for one must not depend on the others."""
+    map_in_threads(function, [slice(i, i + _ROWS_AT_A_TIME) for i in range(0, n_rows, _ROWS_AT_A_TIME)])
+
+
+@functools.cache
+def _pool() -> "ThreadPoolExecutor":
+    """Return threads that wait for work: to start one takes longer than many a kernel."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(max(os.cpu_count() or 1, 2), thread_name_prefix="faircrowd")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # the threads of a process do not live on in its forks
 
 
 def _quota() -> int | None:

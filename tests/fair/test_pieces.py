@@ -202,7 +202,7 @@ def gathered_part(problem: Problem, epsilon: float, most: int, near: float = 1e-
 def test_few_undecided_tasks_prove_the_optimum_of_all(shape: tuple[int, int]) -> None:
     problem = some(30_000, *shape, 5, None)
     assert gathered_part(problem, 0.03, 6_000, near=1e-12).mass.size < 8_000
-    with patch("faircrowd.fair.program.many_tasks.MAX_GATHERED_TASKS", 6_000):
+    with patch("faircrowd.fair.program.many_tasks._GATHERED_TASKS", 6_000):
         a = solve_problem(problem, epsilon=0.03, **PLAIN)
         with limits(5_000):
             same(a, solve_problem(problem, epsilon=0.03, **PLAIN))

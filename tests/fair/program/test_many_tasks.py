@@ -142,26 +142,28 @@ def test_those_that_were_counted_have_their_best_label(most: int) -> None:
     assert atoms.mass.size <= most
 
 
-@pytest.mark.parametrize(("part", "rounds"), [(0.49, 1), (0.51, 2)])
+@pytest.mark.parametrize(("part", "rounds"), [(0.49, 1), (0.51, 2), (0.51, 3)])
 def test_multipliers_that_moved_by_half_the_reach_prove_nothing(
     part: float, rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tasks that were counted may then have another best label: they are told apart once more."""
-    plain_reach, plain_solve, reaches, starts = many_tasks._reach, many_tasks.solve_relaxed, [], []
+    """Tasks that were counted may then have another best label: they are told apart once more, then by more tasks."""
+    plain_reach, plain_solve, reaches, shares, starts = many_tasks._reach, many_tasks.solve_relaxed, [], [], []
 
     def reach(*given: Any) -> float:
+        shares.append(given[-1])
         reaches.append(plain_reach(*given))
         return reaches[-1]
 
     def solved(atoms: Atoms, mass: Any, constraint: Constraint, start: Any) -> Relaxed:
         starts.append(start)
         moved = np.zeros(start.shape)
-        moved[0, 0] = part * reaches[-1] if len(starts) == 1 else 0.0
+        moved[0, 0] = part * reaches[-1] if len(starts) < max(rounds, 2) else 0.0
         return replace(plain_solve(atoms, mass, constraint, start), multipliers=start + moved)
 
     monkeypatch.setattr(many_tasks, "_reach", reach)
     monkeypatch.setattr(many_tasks, "solve_relaxed", solved)
     _, found = many_tasks.solve_many(some(300), make_gain("accuracy", 3), PARITY, max_gathered=100)
     assert len(starts) == rounds
-    assert found.multipliers[0, 0] - starts[0][0, 0] == pytest.approx(part * reaches[0], rel=1e-9)
-    assert (reaches[-1] > reaches[0]) == (rounds == 2)  # more are gathered
+    moves = part * sum(reaches[: max(rounds - 1, 1)])
+    assert found.multipliers[0, 0] - starts[0][0, 0] == pytest.approx(moves, rel=1e-9)
+    assert [share / shares[0] for share in shares] == [1.0, 1.0, 2.0][:rounds]  # multipliers of a sample err

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._kernels import kernel
+from faircrowd._threads import for_rows_in_threads
 from faircrowd.errors import SolverError
 from faircrowd.exact.hashing import mix
 from faircrowd.fair.objective import Gain
@@ -124,16 +125,18 @@ def sum_products(parts: NDArray[Any], weight: NDArray[np.float64], gains: NDArra
 
 def merge_by_weight(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64]) -> Atoms:
     """Merge tasks of equal weight into atoms."""
-    hashes, first, of_task = _grouped(np.column_stack([gains, weights]), group)
+    found = _grouped(np.column_stack([gains, weights]), group)
+    hashes, first, of_task = found.hashes, found.first, found.of_row()
     mass = np.bincount(of_task, weights=weights, minlength=first.size).astype(np.float64)
     return Atoms(gains[first], mass, group[first], of_task, hashes, task_weight=weights[first])
 
 
 def merge(gains: NDArray[np.float64], group: Codes, weights: NDArray[np.float64] | None) -> Atoms:
     """Merge tasks into atoms."""
-    hashes, first, of_task = _grouped(gains, group)
-    mass = np.bincount(of_task, weights=weights, minlength=first.size).astype(np.float64)
-    return Atoms(gains.take(first, axis=0), mass, group[first], of_task, hashes)
+    found = _grouped(gains, group)
+    of_task = found.of_row()
+    mass = np.bincount(of_task, weights=weights, minlength=found.first.size).astype(np.float64)
+    return Atoms(_take_rows(gains, found.first), mass, group[found.first], of_task, found.hashes)
 
 
 def order_by_group(group: Codes, n_groups: int) -> NDArray[np.int64]:
@@ -188,10 +191,10 @@ def join(
         hashes = atom_hashes(gains, group, salt)
         if (hashes[1:] > hashes[:-1]).all():  # the atoms of one piece, joined already
             return Atoms(gains, mass, group, None, hashes, decided, salt)
-        hashes, first, of_row = _grouped(gains, group, salt, hashes)
-        if not (hashes[1:] == hashes[:-1]).any():
-            mass = np.bincount(of_row, weights=mass, minlength=first.size).astype(np.float64)
-            return Atoms(gains.take(first, axis=0), mass, group[first], None, hashes, decided, salt)
+        found = _grouped(gains, group, salt, hashes)
+        if not (found.hashes[1:] == found.hashes[:-1]).any():
+            mass = np.bincount(found.of_row(), weights=mass, minlength=found.first.size).astype(np.float64)
+            return Atoms(_take_rows(gains, found.first), mass, group[found.first], None, found.hashes, decided, salt)
     raise SolverError(
         "Tasks with different posteriors keep having the same hash; this should not happen. Please report it."
     )
@@ -199,8 +202,8 @@ def join(
 
 def atom_hashes(gains: NDArray[np.float64], group: Codes, salt: int = 0) -> NDArray[np.uint64]:
     """Return the hash of each row of gains and its group."""
-    hashes = np.empty(group.size, dtype=np.uint64)
-    _row_hashes(np.ascontiguousarray(gains), group, np.uint64(salt), hashes)
+    hashes, gains = np.empty(group.size, dtype=np.uint64), np.ascontiguousarray(gains)
+    for_rows_in_threads(lambda at: _row_hashes(gains[at], group[at], np.uint64(salt), hashes[at]), group.size)
     return hashes
 
 
@@ -211,14 +214,52 @@ def _atoms(
     if one_in > 1:  # all tasks of an atom or none, so that the sample is one of atoms
         rows = np.flatnonzero(atom_hashes(gains, group) % np.uint64(one_in) == 0)
         gains, group = gains[rows], group[rows]
-    found = merge(gains, group, None)
-    return found.gains, found.group, found.mass
+    found = _grouped(gains, group)
+    return _take_rows(gains, found.first), group[found.first], found.sizes().astype(np.float64)
+
+
+class _Grouped(NamedTuple):
+    """Rows that are equal, together.
+
+    Attributes
+    ----------
+    hashes : ndarray of uint64
+        The hash of each atom, in rising order.
+    first : ndarray of int64
+        The first row of each atom.
+    order : ndarray of int64
+        All rows, in the order of the atoms.
+    starts : ndarray of int64
+        Where each atom begins in that order.
+    """
+
+    hashes: NDArray[np.uint64]
+    first: NDArray[np.int64]
+    order: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Return the number of rows of each atom."""
+        return np.diff(self.starts, append=self.order.size)
+
+    def of_row(self) -> NDArray[np.int64]:
+        """Return the atom of each row."""
+        of_row = np.empty(self.order.size, dtype=np.int64)
+        of_row[self.order] = np.repeat(np.arange(self.starts.size), self.sizes())
+        return of_row
+
+
+def _take_rows(values: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return rows that lie anywhere in memory, which is what takes its time."""
+    taken = np.empty((rows.size, values.shape[1]))
+    for_rows_in_threads(lambda at: np.take(values, rows[at], axis=0, out=taken[at], mode="clip"), rows.size)
+    return taken
 
 
 def _grouped(
     gains: NDArray[np.float64], group: Codes, salt: int = 0, hashes: NDArray[np.uint64] | None = None
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sorted hashes of the atoms of rows, the first row of each atom, and the atom of each row.
+) -> _Grouped:
+    """Group equal rows to atoms.
 
     If different rows have the same hash, neighbours that differ become atoms of their own: there may then be more atoms
     than needed, each of them correct. ``hashes`` are those of the rows, if they are known.
@@ -227,10 +268,9 @@ def _grouped(
     order = np.argsort(hashes, kind="stable")
     is_new = np.empty(order.size, dtype=np.bool_)
     _mark_new(np.ascontiguousarray(gains), group, hashes, order, is_new)
-    of_row = np.empty(order.size, dtype=np.int64)
-    of_row[order] = np.cumsum(is_new) - 1
-    first = order[is_new]
-    return hashes[first], first, of_row
+    starts = np.flatnonzero(is_new)
+    first = order[starts]
+    return _Grouped(hashes[first], first, order, starts)
 
 
 @kernel

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faircrowd._kernels import kernel
+from faircrowd._threads import for_rows_in_threads
 from faircrowd.exact.quasi_newton import minimize_smooth
 from faircrowd.fair.program.atoms import Atoms, order_by_group
 from faircrowd.fair.rate_constraint import Constraint, prices_of, rates_of
@@ -90,7 +91,7 @@ def label_margins(
 ) -> tuple[NDArray[np.float64], Codes]:
     """Return by how much the best label of each row of gains beats the second at these prices, and the best label."""
     margin, label = np.empty(gains.shape[0]), np.zeros(gains.shape[0], dtype=np.int32)
-    _margins(gains, group, prices, margin, label)
+    for_rows_in_threads(lambda at: _margins(gains[at], group[at], prices, margin[at], label[at]), margin.size)
     return margin, label
 
 

@@ -1,4 +1,4 @@
-"""Any number of classes and groups, very many tasks: gather the undecided tasks, and only count the others.
+"""Any number of classes and groups, many tasks: gather the undecided tasks, and only count the others.
 
 Near good multipliers most tasks have a label that no small change of the multipliers alters. Such tasks are counted
 where they lie. The others are gathered, and the program is solved over them. If the multipliers of the solution are
@@ -24,7 +24,10 @@ from faircrowd.votes.vocabulary import Codes
 __all__ = ["MAX_GATHERED_TASKS", "in_order", "solve_many"]
 
 MAX_GATHERED_TASKS = 1 << 22
-"""Up to this many tasks, or different tasks, are all gathered."""
+"""Where all tasks must be gathered, these may be as many, or as many different ones."""
+
+_GATHERED_TASKS = 1 << 17
+"""Otherwise about so many are gathered: of a million, the program over all takes two to three times as long."""
 
 _SAMPLED_TASKS = 1 << 18
 
@@ -35,31 +38,36 @@ def solve_many(
     constraint: Constraint,
     max_gathered: int | None = None,
     numbers: Codes | None = None,
+    gather_all: bool = False,
 ) -> tuple[Atoms, Relaxed]:
     """Find the best randomized labelling, over atoms of which no more than about ``max_gathered`` are gathered.
 
-    Groups of atoms and multipliers are numbered by ``numbers``, or as those of the tasks.
+    Groups of atoms and multipliers are numbered by ``numbers``, or as those of the tasks. With ``gather_all``, all of
+    up to :data:`MAX_GATHERED_TASKS` are gathered.
     """
     numbers = np.arange(tasks.n_groups, dtype=np.int32) if numbers is None else numbers
     mass = in_order(tasks.sizes.astype(np.float64), numbers)
     total = int(tasks.sizes.sum())
-    max_gathered = MAX_GATHERED_TASKS if max_gathered is None else max_gathered
+    if max_gathered is None:
+        max_gathered = MAX_GATHERED_TASKS if gather_all else _GATHERED_TASKS
     sample = None if total <= max_gathered else _sample(tasks, gain, numbers, max_gathered)
     if sample is None:
         atoms = collect(tasks, gain, numbers)
         return atoms, solve_relaxed(atoms, mass, constraint)
     centre = smoothed_multipliers(sample, mass, constraint)
-    share = max_gathered / total / 2
+    share, is_sampled = max_gathered / total / 2, True
     while True:  # in the end all tasks are gathered
         reach = _reach(sample, mass, centre, share)
         atoms = _undecided(tasks, gain, numbers, centre, reach)
+        if _has_room(atoms, mass, constraint):
+            found = solve_relaxed(atoms, mass, constraint, centre)
+            if 2 * np.abs(found.multipliers - centre).max() <= reach:
+                return atoms, found
+            centre = found.multipliers
+            if is_sampled:  # multipliers of a sample err, and these mostly do not: they need no more tasks
+                is_sampled = False
+                continue
         share *= 2
-        if not _has_room(atoms, mass, constraint):
-            continue
-        found = solve_relaxed(atoms, mass, constraint, centre)
-        if 2 * np.abs(found.multipliers - centre).max() <= reach:
-            return atoms, found
-        centre = found.multipliers
 
 
 def in_order(by_group: NDArray[np.float64], numbers: Codes) -> NDArray[np.float64]:

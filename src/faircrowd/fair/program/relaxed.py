@@ -131,7 +131,8 @@ def _solved_near(
         found = _restricted(atoms, group_mass, constraint, allowed, _after_smoothing(allowed))
         if found is not None and found.bound - found.value <= PROVED_OPTIMAL:
             return found
-        near = near if found is None else found.multipliers
+        if found is not None and np.abs(found.multipliers - near).max() <= width:  # else the open labels were others
+            near = found.multipliers
     return None
 
 

@@ -67,7 +67,8 @@ def solve_program(
         return _solve_weights(problem, gain, constraint, allowed, random_state, strict)
     numbers = number_groups(problem, gain)
     mass = in_order(problem.sizes.astype(np.float64), numbers)
-    atoms, relaxed = solve_many(problem, gain, constraint, numbers=numbers)
+    needs_all = strict or 0.0 < constraint.epsilon * float(mass.min()) < _FEW_TASKS  # see _rounded
+    atoms, relaxed = solve_many(problem, gain, constraint, numbers=numbers, gather_all=needs_all)
     if strict and atoms.decided is not None:
         raise OptionError(f"strict=True is for up to {MAX_GATHERED_TASKS:,} different tasks; leave it out.")
     prices = prices_of(relaxed.multipliers, mass)[numbers]

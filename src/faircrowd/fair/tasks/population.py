@@ -61,6 +61,10 @@ class Tasks(NamedTuple):
     ids: Vocabulary
     first: int = 0
 
+    def rows_of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows of these tasks, of an array with a row for each of all tasks."""
+        return values[self.first : self.first + self.group.size]
+
     def of_groups(self, place: Codes) -> tuple["Tasks", NDArray[np.int64]]:
         """Return the tasks of some groups with new codes for these, and their rows; codes of other groups are -1."""
         rows = np.flatnonzero(place[self.group] >= 0)

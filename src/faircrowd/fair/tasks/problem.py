@@ -3,22 +3,36 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._threads import map_in_threads
 from faircrowd.exact.hashing import task_keys
 from faircrowd.fair.objective import Gain, make_gain
 from faircrowd.fair.tasks.population import Tasks, compared_codes
-from faircrowd.fair.tasks.tally import Tally, add_expected, add_labels, weigh_expected, weigh_labels
+from faircrowd.fair.tasks.tally import (
+    Tally,
+    add_expected,
+    add_labels,
+    count_groups,
+    weigh_expected,
+    weigh_labels,
+)
 from faircrowd.votes import Vocabulary
 from faircrowd.votes.style import Style
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Problem"]
 
-_TASKS_PER_PIECE = 1 << 20
+_TASKS_PER_PIECE = 1 << 18
+"""Threads take turns at pieces of this size. What they return is put together so that the cut cannot be seen."""
+
+_PIECES_PER_GATHER = 4
+"""To join what many threads gather would take longer than what they save."""
+
 _MAX_SORTED_TASKS = 1 << 22
 
 
@@ -108,7 +122,8 @@ class Problem:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Number of tasks of each group."""
-        return np.bincount(self.group, minlength=self.n_groups)
+        (sizes,) = self.reduce(count_groups, self.n_groups)
+        return sizes
 
     @property
     def sorts(self) -> bool:
@@ -124,29 +139,37 @@ class Problem:
         self, kernel: Callable[..., tuple[NDArray[np.int64], ...]], *parameters: object
     ) -> list[NDArray[np.int64]]:
         """Add up over all tasks what a kernel returns for some."""
-        total: list[NDArray[np.int64]] = []
-        for tasks in self._pieces():
-            part = kernel(tasks, *parameters)
-            total = [a + b for a, b in zip(total, part, strict=True)] if total else list(part)
-        return total
+        return self._sum(lambda tasks: kernel(tasks, *parameters))
 
     def gather(self, kernel: Callable[..., tuple[NDArray[Any], ...]], *parameters: object) -> list[NDArray[Any]]:
         """Join over all tasks what a kernel returns for some."""
-        parts = [kernel(tasks, *parameters) for tasks in self._pieces()]
+        parts = [kernel(tasks, *parameters) for tasks in self._pieces(_PIECES_PER_GATHER * _TASKS_PER_PIECE)]
         return list(parts[0]) if len(parts) == 1 else [np.concatenate(part) for part in zip(*parts, strict=True)]
 
     def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: object) -> NDArray[Any]:
         """Return what a kernel returns, one row per task."""
-        rows: NDArray[Any] | None = None
-        for tasks in self._pieces():
+        pieces = list(self._pieces())
+        if len(pieces) == 1:
+            return kernel(pieces[0], *parameters)
+        rows: list[NDArray[Any]] = []
+        first_comes = Lock()
+
+        def fill(tasks: Tasks) -> None:
             part = kernel(tasks, *parameters)
-            if rows is None:
-                if len(part) == self.group.size:
-                    return part
-                rows = np.empty((self.group.size, *part.shape[1:]), part.dtype)
-            rows[tasks.first : tasks.first + len(part)] = part
-        assert rows is not None  # noqa: S101 - there is at least one piece
-        return rows
+            with first_comes:
+                if not rows:
+                    rows.append(np.empty((self.group.size, *part.shape[1:]), part.dtype))
+            rows[0][tasks.first : tasks.first + len(part)] = part
+
+        map_in_threads(fill, pieces)
+        return rows[0]
+
+    def _sum(self, add: Callable[[Tasks], tuple[NDArray[np.int64], ...]]) -> list[NDArray[np.int64]]:
+        """Add up what a function returns for each piece."""
+        total, *others = map_in_threads(add, list(self._pieces()))
+        for part in others:
+            total = tuple(a + b for a, b in zip(total, part, strict=True))
+        return list(total)
 
     def _pieces(self, size: int | None = None) -> Iterator[Tasks]:
         size = size or _TASKS_PER_PIECE
@@ -193,10 +216,7 @@ class Problem:
     def tally(self, labels: NDArray[Any], gain: Gain | None = None) -> Tally:
         """Count the labels, before and after, by group, and sum what they gain."""
         gain = make_gain("accuracy", self.n_classes) if gain is None else gain
-        sums: list[NDArray[np.int64]] = []
-        for tasks in self._pieces():
-            part = add_labels(tasks, labels[tasks.first : tasks.first + _TASKS_PER_PIECE], self.n_groups, gain)
-            sums = [a + b for a, b in zip(sums, part, strict=True)] if sums else list(part)
+        sums = self._sum(lambda tasks: add_labels(tasks, tasks.rows_of(labels), self.n_groups, gain))
         if self.weights is None:
             return Tally.of(sums, gain)
         everything = next(self._pieces(self.group.size))
@@ -206,11 +226,7 @@ class Problem:
     def expected_tally(self, probabilities: NDArray[Any], gain: Gain) -> Tally:
         """Return what randomized labels come to on average."""
         if self.weights is None:
-            sums: list[NDArray[np.int64]] = []
-            for tasks in self._pieces():
-                rows = probabilities[tasks.first : tasks.first + _TASKS_PER_PIECE]
-                part = add_expected(tasks, rows, self.n_groups, gain)
-                sums = [a + b for a, b in zip(sums, part, strict=True)] if sums else list(part)
+            sums = self._sum(lambda tasks: add_expected(tasks, tasks.rows_of(probabilities), self.n_groups, gain))
             return Tally.expected(sums, gain)
         everything = next(self._pieces(self.group.size))
         mass, *of_gains = weigh_expected(everything, probabilities, self.weights, self.n_groups, gain)

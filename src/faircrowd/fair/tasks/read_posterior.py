@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, few
 from faircrowd._kernels import kernel
+from faircrowd._threads import map_in_threads
 from faircrowd.aggregate.posterior import TIES, choose
 from faircrowd.errors import InputError
 from faircrowd.fair.tasks.problem import Problem
@@ -91,6 +92,8 @@ class NamedPosterior(NamedTuple):
 
 
 _LARGEST_WEIGHT = 1e290
+
+_ROWS_AT_A_TIME = 1 << 18
 
 
 def read_posterior(
@@ -187,9 +190,15 @@ def check_groups(groups: Vocabulary) -> None:
         )
 
 
-@kernel
 def _first_bad(values: NDArray[np.float64], tolerance: float) -> int:
     """Return the first row that is not a probability distribution, -1 if all are."""
+    starts = range(0, len(values), _ROWS_AT_A_TIME)
+    found = map_in_threads(lambda i: _first_bad_row(values[i : i + _ROWS_AT_A_TIME], tolerance), starts)
+    return next((start + row for start, row in zip(starts, found, strict=True) if row >= 0), -1)
+
+
+@kernel
+def _first_bad_row(values: NDArray[np.float64], tolerance: float) -> int:
     for i in range(values.shape[0]):
         total = 0.0
         for k in range(values.shape[1]):

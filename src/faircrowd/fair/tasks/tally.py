@@ -24,7 +24,7 @@ from faircrowd.fair.rate_constraint import rates_of
 from faircrowd.fair.tasks.population import Tasks
 from faircrowd.votes.vocabulary import Codes
 
-__all__ = ["Tally", "add_expected", "add_labels", "gain_unit", "weigh_expected", "weigh_labels"]
+__all__ = ["Tally", "add_expected", "add_labels", "count_groups", "gain_unit", "weigh_expected", "weigh_labels"]
 
 
 class Tally(NamedTuple):
@@ -102,6 +102,13 @@ class Tally(NamedTuple):
         return before, after
 
 
+def count_groups(tasks: Tasks, n_groups: int) -> tuple[NDArray[np.int64]]:
+    """Count the tasks of each group."""
+    counts = np.zeros((4, n_groups), dtype=np.int64)
+    _count_groups(tasks.group, counts)
+    return (counts.sum(axis=0),)
+
+
 def add_labels(tasks: Tasks, labels: Codes, n_groups: int, gain: Gain) -> tuple[NDArray[np.int64], ...]:
     """Add up the labels of some tasks: counts by group, own label and label; trust, beliefs and gains as limbs."""
     n_classes = tasks.posterior.shape[1]
@@ -173,6 +180,12 @@ def weigh_expected(
 
 
 @kernel
+def _count_groups(group: Codes, counts: NDArray[np.int64]) -> None:
+    for i in range(group.size):
+        counts[i & 3, group[i]] += 1
+
+
+@kernel
 def _count(group: Codes, own: Codes, labels: Codes, n_classes: int, counts: NDArray[np.int64]) -> None:
     # Four tables in turn: a task need not wait for the write of the one before.
     for i in range(group.size):
@@ -183,8 +196,18 @@ def _count(group: Codes, own: Codes, labels: Codes, n_classes: int, counts: NDAr
 def _trust(posterior: NDArray[np.float64], labels: Codes, trust: NDArray[np.int64]) -> None:
     sums = np.zeros(posterior.shape[1], np.int64)
     for start in range(0, labels.size, TERMS_PER_CARRY):
-        for i in range(start, min(start + TERMS_PER_CARRY, labels.size)):
-            sums[labels[i]] += to_units(posterior[i, labels[i]], PROBABILITY_UNIT)
+        stop = min(start + TERMS_PER_CARRY, labels.size)
+        if sums.size == 2:  # without indices that depend on labels, several tasks are added at a time
+            both, second = np.int64(0), np.int64(0)
+            for i in range(start, stop):
+                is_second = labels[i] == 1
+                units = to_units(posterior[i, 1] if is_second else posterior[i, 0], PROBABILITY_UNIT)
+                both += units
+                second += units if is_second else 0
+            sums[0], sums[1] = both - second, second
+        else:
+            for i in range(start, stop):
+                sums[labels[i]] += to_units(posterior[i, labels[i]], PROBABILITY_UNIT)
         carry(sums, trust)
 
 

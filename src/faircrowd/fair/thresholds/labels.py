@@ -121,16 +121,26 @@ def _add_unconstrained(
 ) -> None:
     gain_sums, posterior_sums = np.zeros(2, np.int64), np.zeros(2, np.int64)
     for start in range(0, group.size, TERMS_PER_CARRY):
+        # Sums over both groups and over the second one, rather than by group: without indices that depend on the task,
+        # several tasks are added at a time.
+        count = count_1 = gain = gain_1 = posterior_0 = posterior_1 = np.int64(0)
         for i in range(start, min(start + TERMS_PER_CARRY, group.size)):
             key = key_of_task(formula, posterior, log_odds, i)
             cost = cost_of_key(formula, key)
             judged = cost if by_cost else key
-            # The label as an integer, without a branch that the processor cannot predict.
-            label = np.int64(judged < 0.0) | (np.int64(judged == 0.0) & np.int64(ties_to_1))
-            counts[group[i]] += label
-            gain_sums[group[i]] += label * to_units(-cost, unit)
-            posterior_sums[0] += to_units(posterior[i, 0], PROBABILITY_UNIT)
-            posterior_sums[1] += to_units(posterior[i, 1], PROBABILITY_UNIT)
+            is_labelled = judged < 0.0 or (ties_to_1 and judged == 0.0)
+            units = to_units(-cost, unit) if is_labelled else np.int64(0)
+            is_in_1 = group[i] == 1
+            count += is_labelled
+            count_1 += is_labelled and is_in_1
+            gain += units
+            gain_1 += units if is_in_1 else 0
+            posterior_0 += to_units(posterior[i, 0], PROBABILITY_UNIT)
+            posterior_1 += to_units(posterior[i, 1], PROBABILITY_UNIT)
+        counts[0] += count - count_1
+        counts[1] += count_1
+        gain_sums[0], gain_sums[1] = gain - gain_1, gain_1
+        posterior_sums[0], posterior_sums[1] = posterior_0, posterior_1
         carry(gain_sums, gains)
         carry(posterior_sums, posterior_limbs)
 

@@ -12,9 +12,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from faircrowd._kernels import kernel
+from faircrowd._threads import map_in_threads
+from faircrowd.exact.sums import TERMS_PER_CARRY, carry, to_units
 from faircrowd.fair.tasks.population import Population
-from faircrowd.fair.thresholds.flip_cost import PriceFormula, add_gains, price_to_close_gap
-from faircrowd.fair.thresholds.sort_keys import cost_unit, costs_of_keys, sort_keys_by_group
+from faircrowd.fair.thresholds.flip_cost import PriceFormula, price_to_close_gap
+from faircrowd.fair.thresholds.sort_keys import (
+    SortKeyFormula,
+    cost_of_key,
+    cost_unit,
+    costs_of_keys,
+    sort_keys_by_group,
+)
 from faircrowd.fair.thresholds.sorted_group import SortedGroup, make_sorted_group_without_values
 
 __all__ = ["SortedStretch", "sort_all_tasks", "sort_near_thresholds"]
@@ -86,9 +95,11 @@ def sort_near_thresholds(
     keys = tasks.gather(sort_keys_by_group, prices.key_formula)
     if sum(part.size for part in keys) > _FEW_TASKS and all(part.size for part in keys):
         bounds = _guess_bounds(keys, prices, own_counts, needed, margins)
-        found = [] if bounds is None else _sort_between(keys, bounds, prices, own_counts, needed)
-        if found and all(map(_holds_threshold, found)):
-            return found
+        if bounds is not None:
+            found = _sort_between(keys, bounds, prices, own_counts, needed)
+            if all(map(_holds_threshold, found)):
+                return found
+            return sort_all_tasks(tasks, prices, own_counts, needed)  # these keys are no longer where they were
     return _sort_between(keys, [_EVERYTHING, _EVERYTHING], prices, own_counts, needed)
 
 
@@ -140,24 +151,56 @@ def _sort_between(
     own_counts: NDArray[np.int64],
     needed: float,
 ) -> list[SortedStretch]:
-    """Sort the keys of each group between two bounds, and find the thresholds; all keys are sorted in place."""
-    formula, unit = prices.key_formula, cost_unit(prices.key_formula)
-    found, groups, total = [], [], float(sum(part.size for part in keys))
-    for part, (low, high), own_count in zip(keys, bounds, own_counts.tolist(), strict=True):
-        limbs, n_before = np.zeros((1, 2), dtype=np.int64), 0
-        if (low, high) == _EVERYTHING:
-            inside = part
-        else:
-            inside = part[(part >= low) & (part <= high)]
-            better = part[part < low]
-            n_before = better.size
-            add_gains(costs_of_keys(formula, better) if formula.is_log_odds else better, unit, limbs)
+    """Sort the keys of each group between two bounds, and find the thresholds; other keys are written over."""
+    formula, total = prices.key_formula, float(sum(part.size for part in keys))
+
+    def sort(part: NDArray[np.float64], low: float, high: float) -> SortedStretch:
+        limbs, n_before, inside = np.zeros((1, 2), dtype=np.int64), 0, part
+        if (low, high) != _EVERYTHING:
+            n_before, n_inside = _move_to_front(part, low, high, formula, cost_unit(formula), limbs)
+            inside = part[:n_inside].copy()
         inside.sort()
         costs = costs_of_keys(formula, inside) if formula.is_log_odds else inside
-        found.append(SortedStretch(inside, costs, (n_before, int(limbs[0, 0]), int(limbs[0, 1])), part.size, math.nan))
-        groups.append(make_sorted_group_without_values(costs, own_count, total, n_before, part.size))
+        return SortedStretch(inside, costs, (n_before, int(limbs[0, 0]), int(limbs[0, 1])), part.size, math.nan)
+
+    found = map_in_threads(lambda a: sort(keys[a], *bounds[a]), (0, 1))
+    groups = [
+        make_sorted_group_without_values(stretch.costs, own_count, total, stretch.before[0], stretch.n_tasks)
+        for stretch, own_count in zip(found, own_counts.tolist(), strict=True)
+    ]
     at = _threshold_costs(groups, prices, needed)
     return [stretch._replace(threshold_cost=cost) for stretch, cost in zip(found, at, strict=True)]
+
+
+@kernel
+def _move_to_front(
+    keys: NDArray[np.float64],
+    low: float,
+    high: float,
+    formula: SortKeyFormula,
+    unit: float,
+    limbs: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Move the keys between two bounds to the front, over the others; return how many are below, and between, them.
+
+    The gains of those below are added to limbs. Invariant: no more keys are at the front than have been read.
+    """
+    n_before = n_inside = 0
+    sums = np.zeros(1, np.int64)
+    for start in range(0, keys.size, TERMS_PER_CARRY):
+        stop = min(start + TERMS_PER_CARRY, keys.size)
+        below, gain = np.int64(0), np.int64(0)
+        for i in range(start, stop):
+            is_below = keys[i] < low
+            below += is_below
+            gain += to_units(-cost_of_key(formula, keys[i]), unit) if is_below else np.int64(0)
+        for i in range(start, stop):
+            keys[n_inside] = key = keys[i]  # written over by the next one unless it counts
+            n_inside += (key >= low) & (key <= high)
+        n_before += below
+        sums[0] = gain
+        carry(sums, limbs)
+    return n_before, n_inside
 
 
 def _threshold_costs(groups: Sequence[SortedGroup], prices: PriceFormula, needed: float) -> list[float]:
