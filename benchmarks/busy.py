@@ -142,9 +142,8 @@ def work(name: str, scale: float, repeat: int, folder: Path) -> Measured:
     warnings.simplefilter("ignore")
     job = next(job for job in JOBS if job.name == name)
     ready = job.prepare(max(int(job.size * scale), 1000), folder)
-    turns = []
-    for _ in range(repeat + 1):  # the first finds files and memory as no other does
-        turns.append([_seconds(ready.base), _seconds(ready.job)])
+    # The first turn finds files and memory as no other does.
+    turns = [[_seconds(ready.base), _seconds(ready.job)] for _ in range(repeat + 1)]
     bases, jobs = np.array(turns[1:]).T
     return Measured(statistics.median(jobs), statistics.median(bases), statistics.median(jobs / bases))
 

@@ -49,6 +49,7 @@ def spark(java: None) -> Iterator[Any]:
         # To compile plans for so few rows, or to plan them anew on the way, takes longer than to run them; the tests
         # of servers leave these settings alone.
         "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.adaptive.enabled": "false",
         "spark.driver.maxResultSize": "4m",
     }

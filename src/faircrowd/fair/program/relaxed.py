@@ -26,7 +26,7 @@ from faircrowd.fair.tolerances import PROVED_OPTIMAL
 __all__ = ["Relaxed", "solve_relaxed"]
 
 _MAX_ATOMS_AT_ONCE = 300
-_MAX_ATOMS_NEAR = 1000
+_MAX_ATOMS_NEAR = 250
 _FIRST_WIDTH = 3e-4
 
 
@@ -120,7 +120,7 @@ def _solved_near(
     """
     n_atoms = atoms.mass.size
     allowed = np.zeros(atoms.gains.shape, dtype=bool)
-    for n_near in (few := min(max(n_atoms // 30, _MAX_ATOMS_AT_ONCE // 3), _MAX_ATOMS_NEAR), 4 * few):
+    for n_near in (few := min(max(n_atoms // 60, _MAX_ATOMS_AT_ONCE // 3), _MAX_ATOMS_NEAR), 4 * few):
         if n_near >= n_atoms:
             return None
         margin, _ = atom_margins(atoms, group_mass, near)

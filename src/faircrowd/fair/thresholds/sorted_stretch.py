@@ -155,13 +155,13 @@ def _sort_between(
     formula, total = prices.key_formula, float(sum(part.size for part in keys))
 
     def sort(part: NDArray[np.float64], low: float, high: float) -> SortedStretch:
-        limbs, n_before, inside = np.zeros((1, 2), dtype=np.int64), 0, part
+        limbs, n_before, inside = np.zeros((1, 2), dtype=np.int64), np.int64(0), part
         if (low, high) != _EVERYTHING:
             n_before, n_inside = _move_to_front(part, low, high, formula, cost_unit(formula), limbs)
             inside = part[:n_inside].copy()
         inside.sort()
         costs = costs_of_keys(formula, inside) if formula.is_log_odds else inside
-        return SortedStretch(inside, costs, (n_before, int(limbs[0, 0]), int(limbs[0, 1])), part.size, math.nan)
+        return SortedStretch(inside, costs, (int(n_before), int(limbs[0, 0]), int(limbs[0, 1])), part.size, math.nan)
 
     found = map_in_threads(lambda a: sort(keys[a], *bounds[a]), (0, 1))
     groups = [
@@ -180,12 +180,12 @@ def _move_to_front(
     formula: SortKeyFormula,
     unit: float,
     limbs: NDArray[np.int64],
-) -> tuple[int, int]:
+) -> tuple[np.int64, np.int64]:
     """Move the keys between two bounds to the front, over the others; return how many are below, and between, them.
 
     The gains of those below are added to limbs. Invariant: no more keys are at the front than have been read.
     """
-    n_before = n_inside = 0
+    n_before = n_inside = np.int64(0)
     sums = np.zeros(1, np.int64)
     for start in range(0, keys.size, TERMS_PER_CARRY):
         stop = min(start + TERMS_PER_CARRY, keys.size)
