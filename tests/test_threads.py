@@ -51,6 +51,11 @@ def test_a_process_of_a_pool_uses_one(monkeypatch: pytest.MonkeyPatch) -> None:
         assert pool.apply(available_threads) == 3
 
 
+def test_a_process_of_joblib_uses_one() -> None:
+    joblib = pytest.importorskip("joblib")
+    assert joblib.Parallel(n_jobs=2)(joblib.delayed(available_threads)() for _ in range(2)) == [1, 1]
+
+
 # Work in threads.
 
 
