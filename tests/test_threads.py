@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -90,6 +91,31 @@ def test_an_error_ends_all_and_is_raised(threads: str, monkeypatch: pytest.Monke
     with pytest.raises(ValueError, match="item"):
         map_in_threads(fail, range(20))
     assert map_in_threads(str, range(3)) == ["0", "1", "2"]
+
+
+def test_others_end_before_an_error_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRCROWD_THREADS", "2")
+    begun, ended = threading.Barrier(2), []
+
+    def run(i: int) -> None:
+        begun.wait(60)
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        time.sleep(0.2)
+        ended.append(i)
+        raise ValueError("of another thread")
+
+    with pytest.raises(KeyboardInterrupt):
+        map_in_threads(run, range(9))
+    assert len(ended) == 1  # and nobody began another item
+
+
+def test_where_no_thread_can_be_started_one_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRCROWD_THREADS", "3")
+    pool = ThreadPoolExecutor(2)
+    pool.shutdown()
+    monkeypatch.setattr(_threads, "_pool", lambda: pool)
+    assert map_in_threads(abs, range(-4, 0)) == [4, 3, 2, 1]
 
 
 def test_threads_that_all_ask_for_threads_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -49,25 +50,35 @@ def map_in_threads(function: Callable[[_Item], _Result], items: Sequence[_Item])
     threads = min(available_threads(), len(items)) if len(items) > 1 else 1
     if threads == 1:
         return [function(item) for item in items]
+    from concurrent.futures import Future, wait
+
     results: dict[int, _Result] = {}
     waiting = deque(enumerate(items))
+    others: list[Future[None]] = []
 
     def work() -> None:
-        while True:
-            try:
-                i, item = waiting.popleft()
-            except IndexError:  # nothing waits any more
-                return
-            results[i] = function(item)
+        try:
+            while True:
+                try:
+                    i, item = waiting.popleft()
+                except IndexError:  # nothing waits any more
+                    return
+                results[i] = function(item)
+        except BaseException:
+            waiting.clear()  # nobody begins another item
+            raise
 
-    others = [_pool().submit(work) for _ in range(threads - 1)]
     try:
-        work()  # this thread works as well
+        with suppress(RuntimeError):  # no thread can be started, or Python is ending: this thread can do it all
+            for _ in range(threads - 1):
+                others.append(_pool().submit(work))  # noqa: PERF401 - those that were started must be known
+        work()
     finally:
-        waiting.clear()  # after an error nobody begins another item
-        for other in others:
-            if not other.cancel():  # it has begun; one that has not may wait for this very thread
-                other.result()
+        waiting.clear()
+        wait([other for other in others if not other.cancel()])  # one that has not begun may wait for this very thread
+    for other in others:
+        if not other.cancelled():
+            other.result()
     return [results[i] for i in range(len(items))]
 
 

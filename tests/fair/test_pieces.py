@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from faircrowd.exact.sums import to_limbs
 from faircrowd.fair.certificate import Certificate
-from faircrowd.fair.make import FairResult, solve_problem
+from faircrowd.fair.make import FairResult, make_fair, solve_problem
 from faircrowd.fair.objective import make_gain
 from faircrowd.fair.program.atoms import Atoms, atom_hashes, collect
 from faircrowd.fair.program.dual import dual_value, smoothed_multipliers
@@ -208,6 +208,23 @@ def test_few_undecided_tasks_prove_the_optimum_of_all(shape: tuple[int, int]) ->
             same(a, solve_problem(problem, epsilon=0.03, **PLAIN))
     assert a.certificate.gap <= 0.03 + 2 / problem.sizes.min()
     assert a.certificate.optimality_gap <= 1e-3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_group_that_is_sure_of_all_its_tasks_is_rounded_too(seed: int) -> None:
+    """None of its tasks is near a tie, and so none is gathered at first; the others alone cannot keep epsilon."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat([0, 1, 2], 1000 + rng.integers(0, 7, 3))
+    posterior = rng.dirichlet(np.ones(3), group.size)
+    sure = np.flatnonzero(group == 0)
+    posterior[sure] = rng.uniform(0.001, 0.01, (sure.size, 3))
+    posterior[sure, rng.choice(3, sure.size, p=[0.2, 0.6, 0.2])] += 1.0
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    whole = make_fair(posterior, group, epsilon=0.02)
+    with patch("faircrowd.fair.program.many_tasks._GATHERED_TASKS", 800):
+        fair = make_fair(posterior, group, epsilon=0.02)
+    assert fair.certificate.gap <= fair.certificate.gap_allowed + 1e-12
+    assert fair.certificate.value == pytest.approx(whole.certificate.value, abs=2 / group.size)
 
 
 @pytest.mark.parametrize("evidence", [None, np.array([3, 0, 1, 2, 5])], ids=["plain", "evidence"])

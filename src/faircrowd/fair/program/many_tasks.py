@@ -59,7 +59,7 @@ def solve_many(
     while True:  # in the end all tasks are gathered
         reach = _reach(sample, mass, centre, share)
         atoms = _undecided(tasks, gain, numbers, centre, reach)
-        if _has_room(atoms, mass, constraint):
+        if np.isinf(reach) or _has_room(atoms, mass, constraint):
             found = solve_relaxed(atoms, mass, constraint, centre)
             if 2 * np.abs(found.multipliers - centre).max() <= reach:
                 return atoms, found
@@ -79,7 +79,9 @@ def in_order(by_group: NDArray[np.float64], numbers: Codes) -> NDArray[np.float6
 
 def _sample(tasks: Population, gain: Gain, numbers: Codes, max_gathered: int) -> Atoms | None:
     """Gather a sample of atoms, weighted to represent all; None if all may be gathered, or a group has none in it."""
-    one_in = max(int(tasks.sizes.sum()) // min(_SAMPLED_TASKS, max_gathered), 2)
+    total = int(tasks.sizes.sum())
+    size = _SAMPLED_TASKS if total > MAX_GATHERED_TASKS else min(_SAMPLED_TASKS, max_gathered)
+    one_in = max(total // size, 2)
     found = collect(tasks, gain, numbers, one_in)
     seen = np.bincount(found.group, weights=found.mass, minlength=tasks.sizes.size).astype(np.float64)
     if found.mass.size * one_in <= max_gathered or not seen.all():  # most tasks have equals

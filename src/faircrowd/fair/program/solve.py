@@ -67,19 +67,25 @@ def solve_program(
         return _solve_weights(problem, gain, constraint, allowed, random_state, strict)
     numbers = number_groups(problem, gain)
     mass = in_order(problem.sizes.astype(np.float64), numbers)
-    needs_all = strict or 0.0 < constraint.epsilon * float(mass.min()) < _FEW_TASKS  # see _rounded
+    # Two classes are solved by one sort of all atoms; for small epsilons see _rounded.
+    needs_all = strict or problem.n_classes == 2 or constraint.epsilon * float(mass.min()) < _FEW_TASKS
     atoms, relaxed = solve_many(problem, gain, constraint, numbers=numbers, gather_all=needs_all)
     if strict and atoms.decided is not None:
         raise OptionError(f"strict=True is for up to {MAX_GATHERED_TASKS:,} different tasks; leave it out.")
+    found = _WholeCounts.drawn(relaxed.bound)
+    if allowed:
+        found = _whole_counts(atoms, mass, relaxed, relaxed.fractions, constraint, allowed, strict)
+        if not found.is_kept and not needs_all and atoms.decided is not None:
+            # Counts of a group cannot be rounded if few or none of its tasks were gathered.
+            atoms, relaxed = solve_many(problem, gain, constraint, numbers=numbers, gather_all=True)
+            found = _whole_counts(atoms, mass, relaxed, relaxed.fractions, constraint, allowed, strict)
     prices = prices_of(relaxed.multipliers, mass)[numbers]
     split = find_split_atoms(atoms, mass, relaxed.multipliers, relaxed.fractions, numbers)
     probabilities = partial(problem.emit, label_probabilities, gain, prices, split)
     if allowed:
-        found = _whole_counts(atoms, mass, relaxed, relaxed.fractions, constraint, allowed, strict)
         split = find_split_atoms(atoms, mass, relaxed.multipliers, found.counts, numbers, atoms.mass)
         counts = found.counts[np.searchsorted(atoms.hashes, split.hashes)]  # type: ignore[arg-type]
     else:
-        found = _WholeCounts.drawn(relaxed.bound)
         where = np.searchsorted(atoms.hashes, split.hashes)  # type: ignore[arg-type]
         counts = _drawn_counts(atoms, where, split.shares, random_state)
     cuts = label_cuts(problem, gain, prices, split, counts, random_state, by_evidence=bool(allowed))
@@ -131,6 +137,7 @@ class _WholeCounts(NamedTuple):
     excess: float
     bound: float
     optimal: bool
+    is_kept: bool = True
 
     @classmethod
     def drawn(cls, bound: float) -> "_WholeCounts":
@@ -162,7 +169,7 @@ def _whole_counts(
         is_kept = wider.excess(rates_of(atoms.totals(counts, mass.size), mass)) <= NO_EXCESS
         if is_kept and relaxed.bound - atoms.gained(counts) / total <= most_loss:
             break
-    return _WholeCounts(counts, excess, relaxed.bound, optimal=False)
+    return _WholeCounts(counts, excess, relaxed.bound, optimal=False, is_kept=is_kept)
 
 
 def _drawn_counts(

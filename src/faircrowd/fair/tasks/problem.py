@@ -165,11 +165,17 @@ class Problem:
         return rows[0]
 
     def _sum(self, add: Callable[[Tasks], tuple[NDArray[np.int64], ...]]) -> list[NDArray[np.int64]]:
-        """Add up what a function returns for each piece."""
-        total, *others = map_in_threads(add, list(self._pieces()))
-        for part in others:
-            total = tuple(a + b for a, b in zip(total, part, strict=True))
-        return list(total)
+        """Add up what a function returns for each piece; they are integers, so that any of them may come first."""
+        total: list[NDArray[np.int64]] = []
+        one_adds = Lock()
+
+        def add_piece(tasks: Tasks) -> None:
+            part = add(tasks)
+            with one_adds:
+                total[:] = [a + b for a, b in zip(total, part, strict=True)] if total else part
+
+        map_in_threads(add_piece, list(self._pieces()))
+        return total
 
     def _pieces(self, size: int | None = None) -> Iterator[Tasks]:
         size = size or _TASKS_PER_PIECE
