@@ -15,13 +15,14 @@ from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.kernels.confusion_counts import joint_scores, share_counts
 from faircrowd.engines.local import LocalEngine
 from faircrowd.engines.spark.blocks import View, pieces
+from faircrowd.engines.spark.chunks import place_keys
 from faircrowd.engines.spark.codes import with_values
 from faircrowd.engines.spark.engine import SparkEngine
-from faircrowd.engines.spark.packing import packed
 from faircrowd.engines.spark.votes import SparkVotes, spark_votes
 from faircrowd.errors import DataWarning, FaircrowdError, InputError, MissingColumnError, OptionError
 
 pytest.importorskip("pyspark")
+F = pytest.importorskip("pyspark.sql.functions")
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 
 CROWD = simulated(n_tasks=120, n_workers=11, seed=3)
@@ -82,17 +83,13 @@ def test_task_rows_are_the_votes_of_memory(spark: Any, partitions: int, seed: in
     found.close()
 
 
-def test_codes_of_very_many_workers_and_labels_are_packed(spark: Any) -> None:
-    """Worker and label travel as one number, which may be larger than 32 bits."""
-    worker, label = [2**30 - 1, 0, 2**30 - 1], [5, 2, 0]
-    codes = {"worker": pa.array(worker, pa.int32()), "label": pa.array(label, pa.int32())}
-    frame = spark.createDataFrame(pa.table({"task": ["a", "b", "c"], **codes}))
-    for sizes in ({"worker": 2**30, "label": 6, "group": 1}, {"worker": 2**30, "label": 200, "group": 1}):
-        stored = packed(frame, None, 2, sizes)
-        (piece,) = pieces(stored.toArrow().to_batches(), View(False, False, True, 100))
-        assert piece.ids is not None
-        found = sorted(zip(piece.ids.to_list(), piece.block.worker.tolist(), piece.block.label.tolist(), strict=True))
-        assert found == list(zip("abc", worker, label, strict=True))
+def test_sparks_hash_sends_each_place_to_a_partition_of_its_own(spark: Any) -> None:
+    for places in (1, 2, 7, 64):
+        keys = place_keys(places)
+        frame = spark.createDataFrame(pa.table({"place": pa.array(np.repeat(keys, 2))}))
+        found = frame.repartition(places, "place").select("place", F.spark_partition_id().alias("at")).toArrow()
+        at = dict(zip(*(found.column(name).to_pylist() for name in ("place", "at")), strict=True))
+        assert [at[key] for key in keys.tolist()] == list(range(places))
 
 
 def counting(votes: Any, n_groups: int = 1) -> tuple[Any, ...]:

@@ -16,7 +16,9 @@ from faircrowd import read_votes
 from faircrowd.aggregate.kernels.class_count import classes_token
 from faircrowd.aggregate.kernels.vote_counts import count_majority_agreement
 from faircrowd.engines.local import LocalEngine
-from faircrowd.engines.spark.blocks import SEVERAL, Named, View, from_stream, pack, pieces
+from faircrowd.engines.spark.blocks import Named, View, pack, pieces
+from faircrowd.engines.spark.chunks import SEVERAL, cut, from_stream, ids_of, place_keys, split, values_of
+from faircrowd.engines.spark.codes import Lookup
 from faircrowd.engines.spark.garbage import spare_loaded_objects
 from faircrowd.engines.spark.packing import _summarise
 from faircrowd.engines.spark.passes import COUNTS, add_sums, gather_rows, join_sums, make_rows, sum_rows
@@ -30,17 +32,30 @@ VIEW = View(by_group=True, with_gold=True, with_ids=True, votes=40)
 
 
 def rows(seed: int = 0) -> Any:
-    """Votes as Spark holds them before they are packed: ids of tasks, and codes, in any order."""
+    """Votes as they come, in any order; their values are the codes that they get."""
     order = np.random.default_rng(seed).permutation(OF_VOTE.size)
     assert TABLE.group is not None
-    codes = {"vote": TABLE.worker * TABLE.n_classes + TABLE.label, "group": TABLE.group[OF_VOTE]}
+    codes = {"worker": TABLE.worker, "label": TABLE.label, "group": TABLE.group[OF_VOTE]}
     ids = pa.array([f"t{task}" for task in OF_VOTE[order]])
     return pa.table({"task": ids, **{name: pa.array(values[order]) for name, values in codes.items()}})
 
 
+def parts(table: Any) -> Iterator[Any]:
+    """Cut votes into chunks of 50 rows, and these into parts."""
+    sets = {role: [role] for role in ("worker", "label", "group", "truth") if role in table.column_names}
+    with patch("faircrowd.engines.spark.chunks._ROWS", 50):
+        chunks = list(cut(table.to_batches(max_chunksize=10), sets=sets, needed=("task", "worker", "label")))
+    lookups = {}
+    for role in sets:
+        codes = np.arange({**SIZES, "truth": SIZES["label"]}[role], dtype=np.int32)
+        values = pa.array(codes, table.schema.field(role).type)
+        lookups[role] = Lookup(pa.table({role: values}), codes, codes.size)
+    return split(chunks, sets=sets, lookups=lookups, keys=place_keys(1))
+
+
 def packed(table: Any) -> list[Any]:
     with patch("faircrowd.engines.spark.blocks._VOTES_PER_ROW", 30):
-        return list(pack(table.to_batches(max_chunksize=50), sizes=SIZES))
+        return list(pack(parts(table), sizes=SIZES))
 
 
 def parted() -> list[list[Any]]:
@@ -144,11 +159,12 @@ def test_new_codes_stand_in_for_those_packed() -> None:
 def test_facts_that_lack_or_clash_are_counted_and_named() -> None:
     table = pa.table({
         "task": ["a", "a", "b", "b", "c", "c", "d"],
-        "vote": pa.array(np.array([0, 1, 0, 0, 1, 2, 2]) * TABLE.n_classes + [0, 1, 1, 0, 1, 1, 0]),
+        "worker": [0, 1, 0, 0, 1, 2, 2],
+        "label": [0, 1, 1, 0, 1, 1, 0],
         "group": pa.array([0, 1, 1, 1, None, None, 0], pa.int32()),
         "truth": pa.array([1, None, 0, 1, None, None, None], pa.int32()),
     })  # fmt: skip
-    blocks = list(pack(table.to_batches(), sizes=SIZES))
+    blocks = list(pack(parts(table), sizes=SIZES))
     (piece,) = pieces(blocks, VIEW)
     assert piece.ids is not None
     assert piece.ids.to_list() == ["a", "b", "c", "d"]
@@ -166,14 +182,19 @@ def test_nothing_is_packed_of_an_empty_partition_and_a_task_is_never_cut() -> No
     assert packed(rows().slice(0, 0)) == []
     table = pa.table({
         "task": ["a"] * 100 + ["b"],
-        "vote": pa.array(np.array([*range(100), 0]) * TABLE.n_classes + [*[0, 1] * 50, 1]),
+        "worker": [*[0, 1, 2, 3, 4] * 20, 0],
+        "label": [*[0, 1] * 50, 1],
     })  # fmt: skip
     found = [np.diff(piece.block.offsets).tolist() for piece in pieces(packed(table), VIEW)]
     assert found == [[100], [1]]
 
 
 PASSES: dict[str, Callable[[], Iterator[Any]]] = {
-    "pack": lambda: pack(rows().to_batches(), sizes=SIZES),
+    "cut": lambda: cut(rows().to_batches(), sets={}, needed=("task",)),
+    "values": lambda: values_of(list(cut(rows().to_batches(), sets={"group": ["group"]}, needed=("task",)))),
+    "ids": lambda: ids_of(list(cut(rows().to_batches(), sets={}, needed=("task",)))),
+    "split": lambda: parts(rows()),
+    "pack": lambda: pack(list(parts(rows())), sizes=SIZES),
     "summarise": lambda: _summarise(parted()[0], n_groups=2),
     "sum": lambda: sum_rows(
         parted()[0],

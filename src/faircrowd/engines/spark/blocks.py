@@ -11,23 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from faircrowd.engines.local import Block
+from faircrowd.engines.spark.chunks import code_type, from_stream, join_parts, stream_of, typed
 from faircrowd.engines.spark.garbage import spare_loaded_objects
 from faircrowd.errors import OptionError
-from faircrowd.votes.encode import encode
 from faircrowd.votes.layout import Grouped, moved, places_by_task, repeated_votes, sort_inside_tasks, sort_repeated
 from faircrowd.votes.vocabulary import Codes, Vocabulary
 
-__all__ = ["SCHEMA", "SEVERAL", "Named", "Piece", "View", "empty_block", "from_stream", "pack", "pieces", "stream_of"]
+__all__ = ["SCHEMA", "Named", "Piece", "View", "empty_block", "pack", "pieces"]
 
 SCHEMA = "ids binary, offsets binary, workers binary, labels binary, group binary, gold binary, repeated int"
 """Columns of packed blocks; the last is the number of votes that repeat the task and worker of another."""
 _VOTES_PER_ROW = 1 << 18
 """A row of packed blocks has at most about this many votes."""
-SEVERAL = -2
-"""The code of a group or true label of which a task has several."""
 
 
 class View(NamedTuple):
@@ -88,42 +85,35 @@ class Named(NamedTuple):
 
 @spare_loaded_objects
 def pack(batches: Iterable[pa.RecordBatch], *, sizes: dict[str, int]) -> Iterator[pa.RecordBatch]:
-    """Pack the votes of a partition, which holds all those of its tasks; ``sizes`` are the numbers of codes.
+    """Pack the parts of a partition (see :mod:`faircrowd.engines.spark.chunks`), which hold all votes of its tasks.
 
-    The column ``vote`` holds the code of the worker times the number of labels, plus the code of the label.
+    ``sizes`` are the numbers of codes; that of groups is missing where no groups are known. Parts without workers are
+    facts of tasks; those of tasks without votes are left out.
     """
-    found = list(batches)
-    if not sum(batch.num_rows for batch in found):
+    joined = join_parts(batches, sizes)
+    if joined is None:
         return
-    table = pa.Table.from_batches(found)
-    task, vocabulary = encode(table.column("task"))
-    ids = pa.array(vocabulary.values, table.schema.field("task").type) if vocabulary.is_mixed else vocabulary.values
-    facts = {
-        name: _fact(task, len(ids), table.column(role) if role in table.column_names else None, nothing)
-        for name, role, nothing in (("group", "group", 0), ("gold", "truth", -1))
-    }
-    worker, label = (part.astype(np.int32) for part in np.divmod(table.column("vote").to_numpy(), sizes["label"]))
-    del table, found
+    ids, task = joined.ids, joined.task
+    kinds = {name: code_type(size) for name, size in {"group": 1, **sizes}.items()}
     offsets, place = places_by_task(task, len(ids))
-    votes = Grouped(offsets, moved(worker, place), moved(label, place))
+    votes = Grouped(offsets, moved(joined.worker, place), moved(joined.label, place))
     sort_inside_tasks(votes)
     aside = repeated_votes(votes, keep="first")
     if aside.any():
         sort_repeated(votes)
     repeated = np.concatenate([[0], np.cumsum(aside)])
-    kinds = {name: np.min_scalar_type(-max(size, 2)) for name, size in sizes.items()}
     cuts = np.searchsorted(offsets, np.arange(0, offsets[-1], _VOTES_PER_ROW)).tolist()
     for a, b in zip(cuts, [*cuts[1:], len(ids)], strict=True):
         if a == b:  # a task with more votes than a row should have
             continue
         start, stop = offsets[a], offsets[b]
         row = {
-            "ids": stream_of(ids.slice(a, b - a)),
+            "ids": stream_of(typed(Vocabulary(ids.values[a:b]), joined.id_type)),
             "offsets": (offsets[a : b + 1] - start).astype(np.int32).tobytes(),
             "workers": votes.worker[start:stop].tobytes(),
             "labels": votes.label[start:stop].astype(kinds["label"]).tobytes(),
-            "group": facts["group"][a:b].astype(kinds["group"]).tobytes(),
-            "gold": facts["gold"][a:b].astype(kinds["label"]).tobytes(),
+            "group": joined.group[a:b].astype(kinds["group"]).tobytes(),
+            "gold": joined.truth[a:b].astype(kinds["label"]).tobytes(),
         }
         columns = {name: pa.array([value], pa.binary()) for name, value in row.items()}
         yield pa.record_batch({**columns, "repeated": pa.array([repeated[stop] - repeated[start]], pa.int32())})
@@ -183,29 +173,3 @@ def _joined(rows: list[dict[str, Any]], view: View) -> Piece:
     )
     ids = Vocabulary(pa.concat_arrays([from_stream(row["ids"]) for row in rows])) if view.with_ids else None
     return Piece(block, group, ids)
-
-
-def stream_of(ids: pa.Array) -> bytes:
-    """Return ids as an Arrow stream."""
-    batch = pa.record_batch({"task": ids})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as stream:
-        stream.write_batch(batch)
-    return bytes(sink.getvalue())
-
-
-def from_stream(stream: bytes | pa.Buffer) -> pa.Array:
-    """Return the ids of an Arrow stream."""
-    return pa.ipc.open_stream(stream).read_next_batch().column(0)
-
-
-def _fact(task: Codes, n_tasks: int, column: pa.ChunkedArray | None, nothing: int) -> NDArray[np.int32]:
-    """Return the one code that the rows of each task have, -1 where they have none, -2 where they have several."""
-    if column is None:
-        return np.full(n_tasks, nothing, dtype=np.int32)
-    values = np.array(column.fill_null(-1), dtype=np.int32)
-    known = values >= 0
-    most, least = np.full(n_tasks, SEVERAL, np.int32), np.full(n_tasks, np.iinfo(np.int32).max, np.int32)
-    np.maximum.at(most, task, values)
-    np.minimum.at(least, task[known], values[known])
-    return np.where((most >= 0) & (least != most), np.int32(SEVERAL), most)

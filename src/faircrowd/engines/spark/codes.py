@@ -1,14 +1,13 @@
-"""Values of Spark columns to codes: the distinct values come to the driver, the codes go back by a broadcast join."""
+"""Values of Spark columns and their codes: distinct values come to the driver, which numbers them."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from faircrowd.engines.spark.session import collected
 from faircrowd.votes.encode import encode
 from faircrowd.votes.groups import intersect
 from faircrowd.votes.lookalikes import refuse_alike
@@ -17,7 +16,7 @@ from faircrowd.votes.vocabulary import Codes, Vocabulary, as_objects
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["Coding", "coding_of", "column_of", "is_missing", "survey", "union", "with_codes", "with_values"]
+__all__ = ["Coding", "Lookup", "coding_of", "column_of", "union", "with_values"]
 
 _MAX_BROADCAST_ROWS = 1 << 22
 """Tables with more rows are joined without a broadcast."""
@@ -43,26 +42,34 @@ class Coding(NamedTuple):
     vocabulary: Vocabulary
     counts: NDArray[np.int64]
 
+    @property
+    def lookup(self) -> "Lookup":
+        """What executors need to know of it."""
+        return Lookup(self.found, self.codes, len(self.vocabulary))
+
     def within(self, vocabulary: Vocabulary) -> "Coding":
         """Return the coding by a larger vocabulary."""
         place = np.append(vocabulary.code_of(self.vocabulary.values), np.int32(-1))
         return self._replace(codes=place[self.codes], vocabulary=vocabulary)
 
 
-def survey(frame: "DataFrame", sets: Sequence[Sequence[str]], counts: Mapping[str, "Column"]) -> list[pa.Table]:
-    """Count by several sets of columns in one pass; return an Arrow table for each.
+class Lookup(NamedTuple):
+    """The codes of values: one row of ``values``, and one of ``codes``, per value; ``size`` codes in all."""
 
-    Rows are first counted by all columns at once, because Spark copies each row for each set.
-    """
-    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+    values: pa.Table
+    codes: Codes
+    size: int
 
-    names = list(dict.fromkeys(name for one in sets for name in one))
-    rows = frame.groupBy(*names).agg(*(count.alias(name) for name, count in counts.items()))
-    sums = [F.sum(name).alias(name) for name in counts]
-    found = collected(rows.groupingSets(sets, *names).agg(F.grouping_id().alias("set"), *sums))
-    # Spark numbers a set by one bit per column, the first column's the highest, set if the column is not in the set.
-    numbers = [sum((name not in one) << i for i, name in enumerate(reversed(names))) for one in sets]
-    return [found.filter(pc.equal(found.column("set"), number)) for number in numbers]
+    def find(self, wanted: pa.Table) -> Codes:
+        """Return the code of each row of a table that has these columns, -1 where it is unknown or missing."""
+        wanted = wanted.select(self.values.column_names)
+        if self.values.num_columns == 1:
+            values = Vocabulary(pa.concat_arrays(self.values.column(0).chunks)) if self.values.num_rows else None
+            places = values.code_of(wanted.column(0)) if values else np.full(wanted.num_rows, -1)
+        else:
+            place = {row: i for i, row in enumerate(_rows(self.values))}
+            places = np.array([place.get(row, -1) for row in _rows(wanted)], dtype=np.int64)
+        return np.append(self.codes, np.int32(-1))[places]
 
 
 def coding_of(found: pa.Table, names: Sequence[str]) -> Coding:
@@ -82,15 +89,6 @@ def union(classes: Vocabulary, truths: Vocabulary) -> Vocabulary:
     return encode(as_objects([*classes.to_list(), *new]))[1] if new else classes
 
 
-def with_codes(frame: "DataFrame", coding: Coding, name: str) -> "DataFrame":
-    """Replace the columns of a coding by their code, an int column that is null where a value is missing."""
-    names = coding.found.column_names
-    known = coding.codes >= 0
-    table = coding.found.filter(pa.array(known)).append_column(name + "_code", pa.array(coding.codes[known]))
-    joined = frame.join(_small(frame, table), on=names, how="left").drop(*names)
-    return joined.withColumnRenamed(name + "_code", name)
-
-
 def with_values(frame: "DataFrame", name: str, vocabulary: Vocabulary) -> "DataFrame":
     """Replace a column of codes by their values; by names where these are tuples, or of no common type."""
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
@@ -108,13 +106,8 @@ def column_of(name: str) -> "Column":
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def is_missing(frame: "DataFrame", name: str) -> "Column":
-    """Return whether a column is null or NaN in each row."""
-    from pyspark.sql import functions as F  # noqa: N812 - its usual name
-
-    column = frame[name]
-    kind = frame.schema[name].dataType.typeName()
-    return column.isNull() | F.isnan(column) if kind in ("float", "double") else column.isNull()
+def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def _values(vocabulary: Vocabulary) -> pa.Array:

@@ -1,4 +1,4 @@
-"""From a Spark frame of votes to packed blocks, by joins with small tables and one shuffle of the votes."""
+"""From a Spark frame of votes to packed blocks: chunks of rows, the codes of their values, one shuffle of parts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -6,20 +6,34 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from faircrowd._checks import few
-from faircrowd.engines.spark.blocks import SCHEMA, SEVERAL, View, from_stream, pack, pieces, stream_of
-from faircrowd.engines.spark.codes import column_of, is_missing, survey
+from faircrowd.engines.spark.blocks import SCHEMA, View, pack, pieces
+from faircrowd.engines.spark.chunks import (
+    CHUNKS,
+    PARTS,
+    SEVERAL,
+    Sets,
+    cut,
+    from_stream,
+    ids_of,
+    place_keys,
+    split,
+    stream_of,
+    values_of,
+)
+from faircrowd.engines.spark.codes import Coding, column_of
 from faircrowd.engines.spark.garbage import spare_loaded_objects
 from faircrowd.engines.spark.session import collected, spark_errors
-from faircrowd.errors import InputError
+from faircrowd.errors import FaircrowdError, InputError
 from faircrowd.votes.groups import no_group
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["Rows", "Summary", "complete_rows", "facts_of", "packed", "summary_of"]
+__all__ = ["Chunks", "Summary", "chunks_of", "facts_of", "packed", "summary_of"]
 
 _SUMMARY = "counts binary, no_group binary, no_truth binary"
 
@@ -34,84 +48,91 @@ class Summary(NamedTuple):
     tasks_without_group: int = 0
 
 
-class Rows(NamedTuple):
-    """Rows of votes that have a task, a worker and a label; and what one pass over all rows counts.
+class Chunks(NamedTuple):
+    """Rows of the source as chunks (see :mod:`faircrowd.engines.spark.chunks`), and what one pass over them counts.
 
     Attributes
     ----------
-    votes : DataFrame
+    stored : DataFrame
+        The chunks, kept by Spark until they are packed.
+    rows : DataFrame
+        The rows that they are made of, under their new names.
+    sets : dict
+        Names of the columns that are coded together, by what they stand for.
     read : int
         Number of all rows.
     missing : dict
         How many rows lack a task, a worker or a label, by the first of these that is missing.
-    found : list of pyarrow.Table
-        For each set of columns, its values and their ``count`` among the votes.
+    found : dict
+        For each set of columns, a table of its values and their ``count`` among the rows that lack none of these.
     """
 
-    votes: "DataFrame"
+    stored: "DataFrame"
+    rows: "DataFrame"
+    sets: Sets
     read: int
     missing: dict[str, int]
-    found: list[pa.Table]
+    found: dict[str, pa.Table]
 
 
-def complete_rows(frame: "DataFrame", columns: Mapping[str, str], sets: Sequence[Sequence[str]]) -> Rows:
-    """Leave out rows that lack a task, a worker or a label, and count the values of sets of columns.
+def chunks_of(frame: "DataFrame", columns: Mapping[str, str], sets: Sets) -> Chunks:
+    """Cut votes into chunks, without the rows that lack a task, a worker or a label.
 
     ``columns`` maps the new name of each column to its name in the frame.
     """
-    from pyspark.sql import functions as F  # noqa: N812 - its usual name
-
-    votes = _selected(frame, columns)
-    is_incomplete, lacks = F.lit(False), {}
-    for role in ("task", "worker", "label"):
-        lacks[role] = ~is_incomplete & is_missing(votes, role)
-        is_incomplete = is_incomplete | is_missing(votes, role)
-    counts = {"count": F.count_if(~is_incomplete), "rows": F.count(F.lit(1))}
-    counts |= {f"no_{role}": F.count_if(lacking) for role, lacking in lacks.items()}
-    total, *found = survey(votes, [[], *sets], counts)
-    rows, *missing = (sum(total.column(name).to_pylist()) for name in ("rows", *(f"no_{role}" for role in lacks)))
-    return Rows(
-        votes.filter(~is_incomplete), rows, {role: n for role, n in zip(lacks, missing, strict=True) if n}, found
-    )
+    return _chunks_of(_selected(frame, columns), sets, ("task", "worker", "label"))
 
 
-def facts_of(
-    tasks: "DataFrame", votes: "DataFrame", columns: Mapping[str, str], sets: Sequence[Sequence[str]]
-) -> tuple["DataFrame", list[pa.Table]]:
-    """Return the rows of a table of tasks whose tasks have votes, and the values of sets of its columns."""
-    from pyspark.sql import functions as F  # noqa: N812 - its usual name
-
+def facts_of(tasks: "DataFrame", columns: Mapping[str, str], sets: Sets, votes: Chunks) -> Chunks:
+    """Cut the rows of a table of tasks into chunks, those whose tasks have votes."""
     known = _selected(tasks, columns)
-    known = known.join(votes.select("task").distinct(), on="task", how="left_semi")
-    return known, survey(known, sets, {"count": F.count(F.lit(1))}) if sets else []
+    voted = votes.stored.mapInArrow(ids_of, votes.rows.select("task").schema)
+    return _chunks_of(known.join(voted.distinct(), on="task", how="left_semi"), sets, ())
 
 
-def packed(votes: "DataFrame", facts: "DataFrame | None", partitions: int, sizes: dict[str, int]) -> "DataFrame":
-    """Pack coded votes into blocks, each with all votes of its tasks.
+def _chunks_of(rows: "DataFrame", sets: Sets, needed: Sequence[str]) -> Chunks:
+    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+    from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
+    stored = rows.mapInArrow(partial(cut, sets=sets, needed=needed), CHUNKS).persist()
+    names = [name for one in sets.values() for name in one]
+    fields = [StructField(name, rows.schema[name].dataType) for name in names]
+    schema = StructType([StructField("set", IntegerType()), *fields, StructField("count", LongType())])
+    values = stored.mapInArrow(values_of, schema)
+    try:
+        found = collected(values.groupBy("set", *names).agg(F.sum("count").alias("count")))
+    except FaircrowdError:
+        stored.unpersist()
+        raise
+    tables = [found.filter(pc.equal(found.column("set"), number)) for number in range(len(sets) + 1 + len(needed))]
+    of_sets = {role: table.select([*sets[role], "count"]) for role, table in zip(sets, tables, strict=False)}
+    read, *missing = (sum(table.column("count").to_pylist()) for table in tables[len(sets) :])
+    return Chunks(stored, rows, sets, read, {role: n for role, n in zip(needed, missing, strict=True) if n}, of_sets)
+
+
+def packed(
+    chunks: Sequence[Chunks], codings: Mapping[str, Coding], partitions: int, sizes: dict[str, int]
+) -> "DataFrame":
+    """Pack chunks into blocks, each with all votes of its tasks.
 
     Parameters
     ----------
-    votes : DataFrame
-        Columns task, worker, label, and the codes group and truth where they are columns of the votes.
-    facts : DataFrame, optional
-        Columns task, group, truth (either may be missing), where they are columns of a table of tasks.
+    chunks : list of Chunks
+        Those of the votes, then those of a table of tasks, if there is one.
+    codings : dict
+        For each set of columns, the codes of its values.
     sizes : dict
-        Number of codes: "worker", "label" and "group".
+        Number of codes: "worker", "label" and, where groups are known, "group".
     """
-    from pyspark.sql import functions as F  # noqa: N812 - its usual name
+    keys = place_keys(partitions)
 
-    # One number for worker and label: the shuffle, and the way from Java to Python, take time by the column.
-    kind = "int" if sizes["worker"] * sizes["label"] <= np.iinfo(np.int32).max else "bigint"
-    vote = F.col("worker").cast(kind) * F.lit(sizes["label"]).cast(kind) + F.col("label")
-    votes = votes.withColumn("vote", vote).drop("worker", "label").repartition(partitions, "task")
-    if facts is not None:
-        names = [name for name in ("group", "truth") if name in facts.columns]
-        several = {name: F.min(name) != F.max(name) for name in names}
-        one = [F.when(several[name], F.lit(SEVERAL)).otherwise(F.min(name)).alias(name) for name in names]
-        # Partitioned the same way, or Spark may repartition the votes, into as many parts as its settings say.
-        votes = votes.join(facts.repartition(partitions, "task").groupBy("task").agg(*one), on="task", how="left")
-    # Tasks are sorted where they are packed: Spark's own sort takes several times as long.
-    return votes.mapInArrow(partial(pack, sizes=sizes), SCHEMA)
+    def parts(one: Chunks) -> "DataFrame":
+        lookups = {role: codings[role].lookup for role in one.sets}
+        return one.stored.mapInArrow(partial(split, sets=one.sets, lookups=lookups, keys=keys), PARTS)
+
+    votes, *facts = map(parts, chunks)
+    made = votes.unionAll(facts[0]) if facts else votes
+    return made.repartition(partitions, "place").mapInArrow(partial(pack, sizes=sizes), SCHEMA)
 
 
 def summary_of(blocks: "DataFrame", n_groups: int, *, may_lack_groups: bool = False) -> Summary:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import check_choice, check_count, warn
 from faircrowd.engines.protocols import Role
-from faircrowd.engines.spark.codes import coding_of, union, with_codes
-from faircrowd.engines.spark.packing import complete_rows, facts_of, packed, summary_of
+from faircrowd.engines.spark.codes import coding_of, union
+from faircrowd.engines.spark.packing import chunks_of, facts_of, packed, summary_of
 from faircrowd.engines.spark.session import collected, spark_errors
 from faircrowd.errors import DataWarning, FaircrowdError, InputError, OptionError
 from faircrowd.votes.account import VotesReport
@@ -238,67 +238,61 @@ def spark_votes(
         found = frame.columns if tasks is None else tasks.columns
         find_column("task", found, name, where="the votes" if tasks is None else "the tasks")
 
-    sets = {"group": [name for name in names if name != "truth"], "truth": ["truth"] if true_labels else []}
-    more = [one for one in sets.values() if one]
-    inside = names if tasks is None else {}
-    votes, rows_read, missing, found = complete_rows(
-        frame, roles | inside, [["worker"], ["label"], *(more if tasks is None else [])]
-    )
-    if missing and on_missing == "error":
-        lacking, count = next(iter(missing.items()))
-        raise InputError(
-            f"{count:,} of {rows_read:,} rows have no {lacking}; fill them in, or set them aside with "
-            "on_missing='drop'."
-        )
-    worker_codes, label_codes = coding_of(found[0], ["worker"]), coding_of(found[1], ["label"])
-    known, of_facts = votes, found[2:]
-    if tasks is not None:
-        known, of_facts = facts_of(tasks, votes, {"task": roles["task"], **names}, more)
-    groups = None
-    if parts:
-        group_codes = coding_of(of_facts[0], sets["group"])
-        groups, known = group_codes.vocabulary, with_codes(known, group_codes, "group")
-    if true_labels:
-        truth_codes = coding_of(of_facts[-1], ["truth"])
-        label_codes = label_codes.within(union(label_codes.vocabulary, truth_codes.vocabulary))
-        known = with_codes(known, truth_codes.within(label_codes.vocabulary), "truth")
-    votes = with_codes(with_codes(known if tasks is None else votes, worker_codes, "worker"), label_codes, "label")
-    if partitions is None:
-        partitions = int(np.clip(worker_codes.counts.sum() // _VOTES_PER_PARTITION, 2, _MAX_PARTITIONS))
-    check_count("partitions", partitions, least=1)
-    sizes = {
-        "worker": len(worker_codes.vocabulary),
-        "label": len(label_codes.vocabulary),
-        "group": 1 if groups is None else len(groups),
-    }
-    stored = packed(votes, known if tasks is not None and names else None, partitions, sizes)
-    if path is None:
-        stored = stored.persist()
-    else:
-        with spark_errors(f"The blocks could not be written to {path}"):
-            stored.write.parquet(path)
-        stored = frame.sparkSession.read.parquet(path)
+    of_tasks = {"group": [name for name in names if name != "truth"], "truth": ["truth"] if true_labels else []}
+    of_tasks = {what: columns for what, columns in of_tasks.items() if columns}
+    of_votes = {"worker": ["worker"], "label": ["label"]} | (of_tasks if tasks is None else {})
+    chunks = [chunks_of(frame, roles | (names if tasks is None else {}), of_votes)]
+    votes = chunks[0]
     try:
-        summary = summary_of(stored, sizes["group"], may_lack_groups=on_missing_group != "error")
-        if summary.repeated and on_duplicate == "error":
+        if votes.missing and on_missing == "error":
+            lacking, count = next(iter(votes.missing.items()))
             raise InputError(
-                f"{summary.repeated:,} rows repeat the task and worker of another; keep one of each, or count all with "
-                "on_duplicate='all'."
+                f"{count:,} of {votes.read:,} rows have no {lacking}; fill them in, or set them aside with "
+                "on_missing='drop'."
             )
-    except FaircrowdError:
-        stored.unpersist()
-        raise
-    broken = line_breaks({"worker": worker_codes.vocabulary, "label": label_codes.vocabulary})
-    report = VotesReport(rows_read, missing, summary.repeated, on_missing, on_duplicate, line_breaks=broken)
+        if tasks is not None and of_tasks:
+            chunks.append(facts_of(tasks, {"task": roles["task"], **names}, of_tasks, votes))
+        codings = {what: coding_of(one.found[what], columns) for one in chunks for what, columns in one.sets.items()}
+        if "truth" in codings:
+            together = union(codings["label"].vocabulary, codings["truth"].vocabulary)
+            codings |= {what: codings[what].within(together) for what in ("label", "truth")}
+        groups = codings["group"].vocabulary if parts else None
+        if partitions is None:
+            partitions = int(np.clip(codings["worker"].counts.sum() // _VOTES_PER_PARTITION, 2, _MAX_PARTITIONS))
+        check_count("partitions", partitions, least=1)
+        sizes = {what: len(coding.vocabulary) for what, coding in codings.items() if what != "truth"}
+        stored = packed(chunks, codings, partitions, sizes)
+        if path is None:
+            stored = stored.persist()
+        else:
+            with spark_errors(f"The blocks could not be written to {path}"):
+                stored.write.parquet(path)
+            stored = frame.sparkSession.read.parquet(path)
+        try:
+            summary = summary_of(stored, sizes.get("group", 1), may_lack_groups=on_missing_group != "error")
+            if summary.repeated and on_duplicate == "error":
+                raise InputError(
+                    f"{summary.repeated:,} rows repeat the task and worker of another; keep one of each, or count all "
+                    "with on_duplicate='all'."
+                )
+        except FaircrowdError:
+            stored.unpersist()
+            raise
+    finally:
+        for one in chunks:
+            one.stored.unpersist()
+    workers, classes = codings["worker"], codings["label"]
+    broken = line_breaks({"worker": workers.vocabulary, "label": classes.vocabulary})
+    report = VotesReport(votes.read, votes.missing, summary.repeated, on_missing, on_duplicate, line_breaks=broken)
     made = SparkVotes(
         stored=stored,
-        task_type=votes.schema["task"].dataType,
+        task_type=votes.rows.schema["task"].dataType,
         no_ids=summary.no_ids,
-        workers=worker_codes.vocabulary,
-        classes=label_codes.vocabulary,
+        workers=workers.vocabulary,
+        classes=classes.vocabulary,
         groups=groups,
         true_labels=true_labels,
-        votes_per_worker=worker_codes.counts,
+        votes_per_worker=workers.counts,
         tasks_per_group=summary.tasks_per_group,
         most_votes=summary.most_votes,
         partitions=partitions,
