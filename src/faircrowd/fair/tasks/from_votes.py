@@ -303,13 +303,15 @@ def with_main_groups(votes: VoteTable, columns: GroupColumns, names: Sequence[st
 def settled(problem: Problem, min_group: int, small_groups: str = "leave-out") -> Problem:
     """Return a problem whose small groups are left out of the constraint, or merged; raise unless two remain."""
     plan = plan_groups(problem.groups, problem.sizes, problem.left_out, min_group=min_group, small_groups=small_groups)
-    found = replace(
-        problem,
-        groups=plan.groups,
-        group=plan.place[problem.group] if plan.merged else problem.group,
-        left_out=plan.left_out,
-        merged_groups=(*problem.merged_groups, *plan.merged),
-    )
+    found = problem
+    if plan.merged or plan.left_out != problem.left_out:
+        found = replace(
+            problem,
+            groups=plan.groups,
+            group=plan.place[problem.group] if plan.merged else problem.group,
+            left_out=plan.left_out,
+            merged_groups=(*problem.merged_groups, *plan.merged),
+        )
     check_comparable(found.groups, found.sizes, found.left_out)
     return found
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd._kernels import kernel
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.exact.sums import (
     PROBABILITY_UNIT,
     TERMS_PER_CARRY,
@@ -25,6 +25,10 @@ from faircrowd.fair.tasks.population import Tasks
 from faircrowd.votes.vocabulary import Codes
 
 __all__ = ["Tally", "add_expected", "add_labels", "count_groups", "gain_unit", "weigh_expected", "weigh_labels"]
+
+
+_FEW_CELLS = 16
+"""Up to this many counts are taken one after the other."""
 
 
 class Tally(NamedTuple):
@@ -104,25 +108,28 @@ class Tally(NamedTuple):
 
 def count_groups(tasks: Tasks, n_groups: int) -> tuple[NDArray[np.int64]]:
     """Count the tasks of each group."""
-    counts = np.zeros((4, n_groups), dtype=np.int64)
+    counts = np.zeros(n_groups, dtype=np.int64)
     _count_groups(tasks.group, counts)
-    return (counts.sum(axis=0),)
+    return (counts,)
 
 
 def add_labels(tasks: Tasks, labels: Codes, n_groups: int, gain: Gain) -> tuple[NDArray[np.int64], ...]:
     """Add up the labels of some tasks: counts by group, own label and label; trust, beliefs and gains as limbs."""
     n_classes = tasks.posterior.shape[1]
-    counts = np.zeros((4, n_groups * n_classes**2), dtype=np.int64)
+    counts = np.zeros(n_groups * n_classes**2, dtype=np.int64)
     _count(tasks.group, tasks.own, labels, n_classes, counts)
     trust, beliefs = np.zeros((2, n_classes, 2), dtype=np.int64), np.zeros((n_classes, 2), dtype=np.int64)
     gained = np.zeros((2, 2), dtype=np.int64)
+    if n_classes == 2:
+        _trust_of_two(tasks.posterior, tasks.own, labels, trust)
     for i, found in enumerate((tasks.own, labels)):
-        _trust(tasks.posterior, found, trust[i])
+        if n_classes > 2:
+            _trust(tasks.posterior, found, trust[i])
         if gain.name == "gains":
             _gained(tasks.posterior, found, gain.matrix, gain.offset, gain_unit(gain), gained[i : i + 1])
     if gain.name == "f1":
         _believe(tasks.posterior, beliefs)
-    return counts.sum(axis=0).reshape(n_groups, n_classes, n_classes), trust, beliefs, gained
+    return counts.reshape(n_groups, n_classes, n_classes), trust, beliefs, gained
 
 
 def add_expected(
@@ -134,8 +141,11 @@ def add_expected(
     counts = np.zeros((n_groups, n_classes, n_classes, 2), dtype=np.int64)
     trust, beliefs = np.zeros((2, n_classes, 2), dtype=np.int64), np.zeros((n_classes, 2), dtype=np.int64)
     gained = np.zeros((2, 2), dtype=np.int64)
-    _trust(tasks.posterior, tasks.own, trust[0])
-    _expect(tasks.posterior, tasks.group, tasks.own, chances, counts, trust[1])
+    if n_groups == n_classes == 2:
+        _expect_of_two(tasks.posterior, tasks.group, tasks.own, chances, counts, trust)
+    else:
+        _trust(tasks.posterior, tasks.own, trust[0])
+        _expect(tasks.posterior, tasks.group, tasks.own, chances, counts, trust[1])
     if gain.name == "gains":
         of_label = gain.of(tasks.posterior)
         for i, given in enumerate((np.eye(n_classes)[tasks.own], chances)):
@@ -181,33 +191,41 @@ def weigh_expected(
 
 @kernel
 def _count_groups(group: Codes, counts: NDArray[np.int64]) -> None:
-    for i in range(group.size):
-        counts[i & 3, group[i]] += 1
+    for start in range(0, group.size, TERMS_PER_CARRY):
+        _add_counts(group[start : start + TERMS_PER_CARRY], counts)
 
 
 @kernel
 def _count(group: Codes, own: Codes, labels: Codes, n_classes: int, counts: NDArray[np.int64]) -> None:
-    # Four tables in turn: a task need not wait for the write of the one before.
-    for i in range(group.size):
-        counts[i & 3, (group[i] * n_classes + own[i]) * n_classes + labels[i]] += 1
+    cells, width = np.empty(min(TERMS_PER_CARRY, labels.size), np.int32), np.int32(n_classes)
+    for start in range(0, labels.size, TERMS_PER_CARRY):
+        stop = start + TERMS_PER_CARRY
+        a, before, after = group[start:stop], own[start:stop], labels[start:stop]
+        for i in range(after.size):
+            cells[i] = (a[i] * width + before[i]) * width + after[i]
+        _add_counts(cells[: after.size], counts)
+
+
+@inner_kernel
+def _add_counts(cells: Codes, counts: NDArray[np.int64]) -> None:
+    """Add the number of tasks of each cell, cell by cell if there are few: several tasks are compared at a time."""
+    if counts.size > _FEW_CELLS:
+        for i in range(cells.size):
+            counts[cells[i]] += 1
+        return
+    for cell in range(counts.size):
+        wanted, count = np.int32(cell), np.int32(0)
+        for i in range(cells.size):
+            count += np.int32(1) if cells[i] == wanted else np.int32(0)
+        counts[cell] += count
 
 
 @kernel
 def _trust(posterior: NDArray[np.float64], labels: Codes, trust: NDArray[np.int64]) -> None:
     sums = np.zeros(posterior.shape[1], np.int64)
     for start in range(0, labels.size, TERMS_PER_CARRY):
-        stop = min(start + TERMS_PER_CARRY, labels.size)
-        if sums.size == 2:  # without indices that depend on labels, several tasks are added at a time
-            both, second = np.int64(0), np.int64(0)
-            for i in range(start, stop):
-                is_second = labels[i] == 1
-                units = to_units(posterior[i, 1] if is_second else posterior[i, 0], PROBABILITY_UNIT)
-                both += units
-                second += units if is_second else 0
-            sums[0], sums[1] = both - second, second
-        else:
-            for i in range(start, stop):
-                sums[labels[i]] += to_units(posterior[i, labels[i]], PROBABILITY_UNIT)
+        for i in range(start, min(start + TERMS_PER_CARRY, labels.size)):
+            sums[labels[i]] += to_units(posterior[i, labels[i]], PROBABILITY_UNIT)
         carry(sums, trust)
 
 
@@ -231,6 +249,73 @@ def _expect(
                 counts[group[i], own[i], k, 1] += units & (2**26 - 1)
                 sums[k] += to_units(chances[i, k] * posterior[i, k], PROBABILITY_UNIT)
         carry(sums, trust)
+
+
+# Of two classes (and groups), without indices that depend on the task, several tasks are added at a time. Slices begin
+# at 0, so that the compiler sees that no index is negative, which would count from the end.
+
+
+@kernel
+def _trust_of_two(posterior: NDArray[np.float64], own: Codes, labels: Codes, trust: NDArray[np.int64]) -> None:
+    """Add up the posterior of the own labels and of the labels, of two classes."""
+    sums = np.zeros((2, 2), np.int64)
+    for start in range(0, labels.size, TERMS_PER_CARRY):
+        stop = start + TERMS_PER_CARRY
+        p, before, after = posterior[start:stop], own[start:stop], labels[start:stop]
+        own_0 = own_1 = label_0 = label_1 = np.int64(0)
+        for i in range(after.size):
+            units_0, units_1 = to_units(p[i, 0], PROBABILITY_UNIT), to_units(p[i, 1], PROBABILITY_UNIT)
+            own_0 += units_0 if before[i] == 0 else 0
+            own_1 += units_1 if before[i] == 1 else 0
+            label_0 += units_0 if after[i] == 0 else 0
+            label_1 += units_1 if after[i] == 1 else 0
+        sums[0, 0], sums[0, 1], sums[1, 0], sums[1, 1] = own_0, own_1, label_0, label_1
+        carry(sums[0], trust[0])
+        carry(sums[1], trust[1])
+
+
+@kernel
+def _expect_of_two(
+    posterior: NDArray[np.float64],
+    group: Codes,
+    own: Codes,
+    chances: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    trust: NDArray[np.int64],
+) -> None:
+    """Add up what ``_trust`` and ``_expect`` do, of two classes and two groups."""
+    sums = np.zeros((6, 2), np.int64)
+    for start in range(0, group.size, TERMS_PER_CARRY):
+        stop = start + TERMS_PER_CARRY
+        p, chance, a, before = posterior[start:stop], chances[start:stop], group[start:stop], own[start:stop]
+        trust_0 = trust_1 = of_own_0 = of_own_1 = np.int64(0)
+        for i in range(a.size):
+            of_own_0 += to_units(p[i, 0], PROBABILITY_UNIT) if before[i] == 0 else 0
+            of_own_1 += to_units(p[i, 1], PROBABILITY_UNIT) if before[i] == 1 else 0
+            trust_0 += to_units(chance[i, 0] * p[i, 0], PROBABILITY_UNIT)
+            trust_1 += to_units(chance[i, 1] * p[i, 1], PROBABILITY_UNIT)
+        sums[0, 0], sums[0, 1], sums[1, 0], sums[1, 1] = of_own_0, of_own_1, trust_0, trust_1
+        # Sums over all, over group 1, over own label 1, and over both; the rest are differences.
+        all_0 = all_1 = group_0 = group_1 = own_0 = own_1 = both_0 = both_1 = np.int64(0)
+        for i in range(a.size):
+            units_0, units_1 = to_units(chance[i, 0], PROBABILITY_UNIT), to_units(chance[i, 1], PROBABILITY_UNIT)
+            in_group, in_own = -np.int64(a[i]), -np.int64(before[i])  # all bits, or none
+            all_0 += units_0
+            all_1 += units_1
+            group_0 += units_0 & in_group
+            group_1 += units_1 & in_group
+            own_0 += units_0 & in_own
+            own_1 += units_1 & in_own
+            both_0 += units_0 & in_group & in_own
+            both_1 += units_1 & in_group & in_own
+        sums[2, 0], sums[2, 1] = all_0 - group_0 - own_0 + both_0, all_1 - group_1 - own_1 + both_1
+        sums[3, 0], sums[3, 1] = own_0 - both_0, own_1 - both_1
+        sums[4, 0], sums[4, 1] = group_0 - both_0, group_1 - both_1
+        sums[5, 0], sums[5, 1] = both_0, both_1
+        carry(sums[0], trust[0])
+        carry(sums[1], trust[1])
+        for a_and_own in range(4):
+            carry(sums[2 + a_and_own], counts[a_and_own >> 1, a_and_own & 1])
 
 
 @kernel

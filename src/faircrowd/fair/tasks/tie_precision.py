@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from faircrowd._kernels import kernel
+from faircrowd._kernels import inner_kernel, kernel
 from faircrowd.fair.objective import Gain
 from faircrowd.fair.solution import TieWeights
 from faircrowd.fair.tasks.in_turn import InTurn
@@ -43,6 +43,7 @@ ROOM = 2.5 * 0.5 * 10.0**-DIGITS
 
 
 _TASKS_AT_ONCE = 1 << 16
+_TASKS_PER_BLOCK = 1 << 10
 
 
 class TiePrecision(NamedTuple):
@@ -179,7 +180,42 @@ def _add_near(
 ) -> None:
     """Count tasks with a tie, and labels that are near the best but not tied with it: by halves of ``room``."""
     n_classes = gains.shape[1]
+    for start in range(0, gains.shape[0], _TASKS_PER_BLOCK):
+        stop = min(start + _TASKS_PER_BLOCK, gains.shape[0])
+        if n_classes > 2 or _any_near(gains[start:stop], prices, group[start:stop], least, room):
+            _add_block(gains, prices, group, least, room, start, stop, beside, tied)
+
+
+@inner_kernel
+def _any_near(
+    gains: NDArray[np.float64],
+    prices: NDArray[np.float64],
+    group: NDArray[np.int32],
+    least: NDArray[np.float64],
+    room: float,
+) -> bool:
+    """Return whether a task of two classes has a tie, or its labels are near it; several are compared at a time."""
+    n_near = np.int64(0)
     for i in range(gains.shape[0]):
+        a = group[i]
+        n_near += abs((gains[i, 0] - prices[a, 0]) - (gains[i, 1] - prices[a, 1])) <= max(room, least[a])
+    return n_near > 0
+
+
+@inner_kernel
+def _add_block(
+    gains: NDArray[np.float64],
+    prices: NDArray[np.float64],
+    group: NDArray[np.int32],
+    least: NDArray[np.float64],
+    room: float,
+    start: int,
+    stop: int,
+    beside: NDArray[np.int64],
+    tied: NDArray[np.int64],
+) -> None:
+    n_classes = gains.shape[1]
+    for i in range(start, stop):
         a = group[i]
         best, second = -np.inf, -np.inf
         for k in range(n_classes):  # without a branch that the processor cannot predict

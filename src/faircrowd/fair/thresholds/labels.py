@@ -122,21 +122,23 @@ def _add_unconstrained(
     gain_sums, posterior_sums = np.zeros(2, np.int64), np.zeros(2, np.int64)
     for start in range(0, group.size, TERMS_PER_CARRY):
         # Sums over both groups and over the second one, rather than by group: without indices that depend on the task,
-        # several tasks are added at a time.
+        # and in slices, whose indices are seen not to be negative, several tasks are added at a time.
+        stop = start + TERMS_PER_CARRY
+        p, odds, in_group = posterior[start:stop], log_odds[start:stop], group[start:stop]
         count = count_1 = gain = gain_1 = posterior_0 = posterior_1 = np.int64(0)
-        for i in range(start, min(start + TERMS_PER_CARRY, group.size)):
-            key = key_of_task(formula, posterior, log_odds, i)
+        for i in range(in_group.size):
+            key = key_of_task(formula, p, odds, i)
             cost = cost_of_key(formula, key)
             judged = cost if by_cost else key
             is_labelled = judged < 0.0 or (ties_to_1 and judged == 0.0)
             units = to_units(-cost, unit) if is_labelled else np.int64(0)
-            is_in_1 = group[i] == 1
+            is_in_1 = in_group[i] == 1
             count += is_labelled
             count_1 += is_labelled and is_in_1
             gain += units
             gain_1 += units if is_in_1 else 0
-            posterior_0 += to_units(posterior[i, 0], PROBABILITY_UNIT)
-            posterior_1 += to_units(posterior[i, 1], PROBABILITY_UNIT)
+            posterior_0 += to_units(p[i, 0], PROBABILITY_UNIT)
+            posterior_1 += to_units(p[i, 1], PROBABILITY_UNIT)
         counts[0] += count - count_1
         counts[1] += count_1
         gain_sums[0], gain_sums[1] = gain - gain_1, gain_1
