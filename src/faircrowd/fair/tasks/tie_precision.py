@@ -182,7 +182,7 @@ def _add_near(
     n_classes = gains.shape[1]
     for start in range(0, gains.shape[0], _TASKS_PER_BLOCK):
         stop = min(start + _TASKS_PER_BLOCK, gains.shape[0])
-        if n_classes > 2 or _any_near(gains[start:stop], prices, group[start:stop], least, room):
+        if n_classes != 2 or _any_near(gains[start:stop], prices, group[start:stop], least, room):
             _add_block(gains, prices, group, least, room, start, stop, beside, tied)
 
 
@@ -199,7 +199,7 @@ def _any_near(
     for i in range(gains.shape[0]):
         a = group[i]
         n_near += abs((gains[i, 0] - prices[a, 0]) - (gains[i, 1] - prices[a, 1])) <= max(room, least[a])
-    return n_near > 0
+    return bool(n_near > 0)
 
 
 @inner_kernel
