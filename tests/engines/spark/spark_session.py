@@ -1,5 +1,6 @@
 """Spark for the tests: a session in this process, on two threads."""
 
+import functools
 import os
 import shutil
 import sys
@@ -18,7 +19,10 @@ ENVIRONMENT = {
     "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]),
 }
 
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+QUICK = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 """Options of Java for jobs of some seconds: the quick compiler, one thread for memory, Spark's own code unchecked."""
 
 
@@ -39,8 +43,10 @@ def spark(java: None) -> Iterator[Any]:
     os.environ |= ENVIRONMENT
     from faircrowd.engines import spark_session
 
+    remember_names()
     settings = {
         "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": QUICK,
         "spark.python.daemon.module": "engines.spark.quick_daemon",
         "spark.ui.enabled": "false",
@@ -57,3 +63,11 @@ def spark(java: None) -> Iterator[Any]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+def remember_names() -> None:
+    """Ask Java once, instead of at each use, whether a name is a package or a class: it searches 300 archives."""
+    from py4j.java_gateway import JavaPackage, JVMView
+
+    for kind in (JVMView, JavaPackage):
+        kind.__getattr__ = functools.cache(kind.__getattr__)

@@ -66,11 +66,13 @@ class _Coded(NamedTuple):
 def cut(batches: Iterable[pa.RecordBatch], *, sets: Sets, needed: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Turn rows into chunks. Rows without one of the ``needed`` (task, worker, label) are counted and left out."""
     held: list[pa.RecordBatch] = []
+    rows = size = 0
     for batch in batches:
         held.append(batch)
-        if sum(one.num_rows for one in held) >= _ROWS or sum(one.nbytes for one in held) >= _BYTES:
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _ROWS or size >= _BYTES:
             yield _chunk(held, sets, needed)
-            held = []
+            held, rows, size = [], 0, 0
     if held:
         yield _chunk(held, sets, needed)
 
