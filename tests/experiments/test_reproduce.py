@@ -4,8 +4,10 @@ import csv
 import json
 import os
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +22,15 @@ from faircrowd.experiments.runner import Cells
 
 Run = Callable[..., tuple[int, str, str]]
 SLOW = bool(os.environ.get("FAIRCROWD_SLOW"))
+
+
+class InThisProcess(Executor):
+    """What runs units without the time that processes take to start."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
 
 
 @pytest.mark.real
@@ -128,7 +139,7 @@ def test_reproduce_writes_and_resumes(
         last = {name: columns[-1:] for name, columns in other_crowds.CROWDS.items()}
         monkeypatch.setattr(other_crowds, "CROWDS", last)  # every crowd, by one choice of groups
     given = ("reproduce", "crowd-judgement", "extra", "--data", data_folder, "--out", tmp_path, "--seeds", "1")
-    code, out, err = faircrowd(*given, "--json")
+    code, out, err = faircrowd(*given, *(() if SLOW else ("--jobs", "1")), "--json")
     assert (code, err) == (0, "")
     assert [one["name"] for one in json.loads(out)["experiments"]] == ["crowd-judgement", "extra"]
     with (tmp_path / "crowd-judgement.csv").open() as file:
@@ -149,6 +160,8 @@ def test_reproduce_writes_and_resumes(
     marked = json.loads(lines[0])
     marked["rows"][0]["f1"] = 0.123456
     kept.write_text("\n".join([json.dumps(marked), *lines[1:2]]) + "\n")  # one cell is missing, one is marked
+    if not SLOW:
+        monkeypatch.setattr(runner, "workers", lambda jobs: InThisProcess())
     assert faircrowd("reproduce", "crowd-judgement", *given[3:])[0] == 0
     assert "0.123456" in (tmp_path / "crowd-judgement.csv").read_text()  # what was finished was kept
     assert len(kept.read_text().splitlines()) == 3
@@ -161,7 +174,8 @@ def test_bad_options(tmp_path: Path, faircrowd: Run) -> None:
     assert code == 2
     assert "--data" in err
     assert "is not a folder" in err
-    code, _, err = faircrowd("reproduce", "jigsaw", "--data", tmp_path, "--out", tmp_path / "o", "--seeds", "1")
+    given = ("reproduce", "jigsaw", "--data", tmp_path, "--out", tmp_path / "o", "--seeds", "1", "--jobs", "1")
+    code, _, err = faircrowd(*given)  # a process that runs a unit says what it lacks
     assert code == 2
     assert "put" in err
     assert "Traceback" not in err

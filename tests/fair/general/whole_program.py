@@ -9,6 +9,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
+from scipy.sparse import csr_array, eye_array, kron
 
 from faircrowd.constraints import (
     AccuracyParity,
@@ -42,9 +43,9 @@ def whole_program(
     limits = upper_limits(posterior, groups, constraints, weights, review)
     found = linprog(
         -(weights[:, None] * worth).ravel(),
-        A_ub=np.array([row.ravel() for row, _ in limits]),
+        A_ub=csr_array(np.array([row.ravel() for row, _ in limits])),
         b_ub=[high for _, high in limits],
-        A_eq=np.repeat(np.eye(n), worth.shape[1], axis=1),
+        A_eq=kron(eye_array(n), np.ones((1, worth.shape[1])), format="csr"),
         b_eq=np.ones(n),
         bounds=(0, 1),
         method="highs",
