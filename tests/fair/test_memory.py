@@ -48,7 +48,8 @@ def crowd(n_tasks: int, votes: int | None = None, seed: int = 0) -> tuple[np.nda
 
 
 @pytest.mark.parametrize("votes", [None, 5], ids=["untied", "tied"])
-def test_labels_and_certificate_take_three_arrays(votes: int | None) -> None:
+def test_labels_and_certificate_take_three_arrays(votes: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRCROWD_THREADS", "1")  # what several hold at the same moment depends on the machine
     n_tasks = 400_000
     posterior, group = crowd(n_tasks, votes)
     make_fair(posterior, group, epsilon=0.05)  # compiled, and imported
@@ -63,7 +64,8 @@ def test_labels_and_certificate_take_three_arrays(votes: int | None) -> None:
     assert labels.size == n_tasks
 
 
-def test_gains_take_no_array_of_gains() -> None:
+def test_gains_take_no_array_of_gains(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRCROWD_THREADS", "1")
     n_tasks = 400_000
     posterior, group = crowd(n_tasks)
     gains = [[2.0, -1.0], [-3.0, 1.0]]
