@@ -37,6 +37,7 @@ def limits(piece: int, few: int = 4) -> ExitStack:
     stack = ExitStack()
     for name, value in {
         "tasks.problem._TASKS_PER_PIECE": piece,
+        "tasks.problem._TASKS_PER_PART": piece,
         "tasks.problem._MAX_SORTED_TASKS": 0,
         "thresholds.window._SMALL_WINDOW": few,
         "thresholds.window._BIN_BITS": 3,

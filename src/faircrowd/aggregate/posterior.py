@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from faircrowd._checks import check_memory
 from faircrowd._display import Displayed
+from faircrowd._threads import for_rows_in_threads
 from faircrowd.engines import Votes, votes_in_memory
 from faircrowd.engines.protocols import SparkFrame
 from faircrowd.engines.spark.task_rows import SparkRows
@@ -49,14 +50,19 @@ def check_size(votes: Votes) -> None:
 
 def choose(scores: NDArray[np.float64], ties: str) -> Codes:
     """Return the class with the highest score in each row; ``ties`` is one of :data:`TIES`."""
-    if scores.shape[0] == 0:
-        return np.empty(0, dtype=np.int32)
-    if scores.shape[1] == 2:
-        second = scores[:, 1] > scores[:, 0] if ties == "first" else scores[:, 1] >= scores[:, 0]
-        return second.astype(np.int32)
-    if ties == "first":
-        return np.asarray(np.argmax(scores, axis=1), dtype=np.int32)
-    return np.asarray(scores.shape[1] - 1 - np.argmax(scores[:, ::-1], axis=1), dtype=np.int32)
+    chosen = np.empty(scores.shape[0], dtype=np.int32)
+
+    def choose_rows(rows: slice) -> None:
+        some = scores[rows]
+        if scores.shape[1] == 2:
+            chosen[rows] = some[:, 1] > some[:, 0] if ties == "first" else some[:, 1] >= some[:, 0]
+        elif ties == "first":
+            chosen[rows] = np.argmax(some, axis=1)
+        else:
+            chosen[rows] = scores.shape[1] - 1 - np.argmax(some[:, ::-1], axis=1)
+
+    for_rows_in_threads(choose_rows, scores.shape[0])
+    return chosen
 
 
 def probabilities(scores: NDArray[np.float64], is_log: bool) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ instead, which is several times as fast and needs no sort; long columns of texts
 in memory with few distinct ones (groups, labels), only these are encoded.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from faircrowd._kernels import kernel
+from faircrowd._threads import for_rows_in_threads
 from faircrowd.errors import InputError
 from faircrowd.exact.text_codes import encode_texts, read_only
 from faircrowd.votes.lookup import is_missing, plain
@@ -26,6 +28,7 @@ _MISSING_TEXT_TYPES = {"NoneType", "float", "NAType", "NaTType"}
 
 _MANY_ROWS = 1 << 16
 _FEW_VALUES = 1 << 8
+_ROWS_AT_A_TIME = 1 << 12
 
 
 def encode(column: Column) -> tuple[Codes, Vocabulary]:
@@ -112,15 +115,23 @@ def _encode_range(pieces: list[NDArray[Any]]) -> tuple[Codes, Vocabulary] | None
     _rank_present(rank)
     codes, start = np.empty(size, dtype=np.int32), 0
     for piece in pieces:
-        _look_up(piece, low, rank, codes[start : start + piece.size])
+        looked_up = codes[start : start + piece.size]
+        for_rows_in_threads(partial(_look_up_rows, piece, low, rank, looked_up), piece.size)
         start += piece.size
     return codes, Vocabulary(pa.array(present.astype(kind)))
 
 
 @kernel
 def _mark_present(values: NDArray[np.int64], low: int, rank: NDArray[np.int32]) -> None:
-    for i in range(values.size):
-        rank[values[i] - low] = 1
+    """Mark the values that occur, until all of the range have."""
+    first_open = 0
+    for start in range(0, values.size, _ROWS_AT_A_TIME):
+        for i in range(start, min(start + _ROWS_AT_A_TIME, values.size)):
+            rank[values[i] - low] = 1
+        while first_open < rank.size and rank[first_open]:
+            first_open += 1
+        if first_open == rank.size:
+            return
 
 
 @kernel
@@ -130,6 +141,10 @@ def _rank_present(rank: NDArray[np.int32]) -> None:
         present = rank[i]
         rank[i] = count
         count += present
+
+
+def _look_up_rows(values: NDArray[np.int64], low: int, rank: NDArray[np.int32], codes: Codes, rows: slice) -> None:
+    _look_up(values[rows], low, rank, codes[rows])
 
 
 @kernel

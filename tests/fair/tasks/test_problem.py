@@ -50,6 +50,7 @@ def rows(tasks: Tasks, factor: float) -> Any:
 @pytest.mark.parametrize("by_evidence", [False, True])
 def test_pieces_make_up_the_whole(piece: int, by_evidence: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_TASKS_PER_PIECE", piece)
+    monkeypatch.setattr(module, "_TASKS_PER_PART", piece)
     monkeypatch.setattr(module, "_PIECES_PER_GATHER", 1)
     problem = made(evidence=EVIDENCE if by_evidence else None)
     pieces = -(-N // piece)
@@ -85,6 +86,7 @@ def test_no_tasks_are_one_piece_of_none(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_logarithms_come_with_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_TASKS_PER_PART", 4)
     monkeypatch.setattr(module, "_TASKS_PER_PIECE", 4)
     pairs = P[:, :2] / P[:, :2].sum(axis=1, keepdims=True)
     problem = read_posterior(pairs, GROUP, log_posterior=np.log(pairs))

@@ -30,6 +30,9 @@ __all__ = ["Problem"]
 _TASKS_PER_PIECE = 1 << 18
 """Threads take turns at pieces of this size. What they return is put together so that the cut cannot be seen."""
 
+_TASKS_PER_PART = 1 << 16
+"""What is emitted for so many tasks is still in the cache of the processor when it is put in its place."""
+
 _PIECES_PER_GATHER = 4
 """To join what many threads gather would take longer than what they save."""
 
@@ -148,7 +151,7 @@ class Problem:
 
     def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: object) -> NDArray[Any]:
         """Return what a kernel returns, one row per task."""
-        pieces = list(self._pieces())
+        pieces = list(self._pieces(_TASKS_PER_PART))
         if len(pieces) == 1:
             return kernel(pieces[0], *parameters)
         rows: list[NDArray[Any]] = []

@@ -199,6 +199,13 @@ def _first_bad(values: NDArray[np.float64], tolerance: float) -> int:
 
 @kernel
 def _first_bad_row(values: NDArray[np.float64], tolerance: float) -> int:
+    if values.shape[1] == 2:  # without an end in the middle, several rows are checked at a time
+        n_bad = 0
+        for i in range(values.shape[0]):
+            is_near_1 = abs(values[i, 0] + values[i, 1] - 1.0) <= tolerance
+            n_bad += not (is_near_1 & (values[i, 0] >= 0.0) & (values[i, 1] >= 0.0))
+        if n_bad == 0:
+            return -1
     for i in range(values.shape[0]):
         total = 0.0
         for k in range(values.shape[1]):

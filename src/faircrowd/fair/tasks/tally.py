@@ -135,23 +135,27 @@ def add_labels(tasks: Tasks, labels: Codes, n_groups: int, gain: Gain) -> tuple[
 def add_expected(
     tasks: Tasks, probabilities: NDArray[np.float64], n_groups: int, gain: Gain
 ) -> tuple[NDArray[np.int64], ...]:
-    """Add up what randomized labels of some tasks come to on average: as ``add_labels``, but counts are limbs too."""
+    """Add up what randomized labels of some tasks come to on average: as ``add_labels``, but counts are limbs too.
+
+    Most tasks have one label for certain. They are counted as such; only the others are weighed by their chances.
+    """
     n_classes = tasks.posterior.shape[1]
     chances = np.ascontiguousarray(probabilities, dtype=np.float64)
-    counts = np.zeros((n_groups, n_classes, n_classes, 2), dtype=np.int64)
-    trust, beliefs = np.zeros((2, n_classes, 2), dtype=np.int64), np.zeros((n_classes, 2), dtype=np.int64)
-    gained = np.zeros((2, 2), dtype=np.int64)
-    if n_groups == n_classes == 2:
-        _expect_of_two(tasks.posterior, tasks.group, tasks.own, chances, counts, trust)
-    else:
-        _trust(tasks.posterior, tasks.own, trust[0])
-        _expect(tasks.posterior, tasks.group, tasks.own, chances, counts, trust[1])
+    labels, rows = np.empty(tasks.own.size, dtype=np.int32), np.empty(tasks.own.size, dtype=np.int64)
+    rows = rows[: _find_certain(chances, labels, rows)]
+    whole, trust, beliefs, gained = add_labels(tasks, labels, n_groups, gain)
+    posterior, group, own = tasks.posterior[rows], tasks.group[rows], tasks.own[rows]
+    instead = np.zeros_like(whole).ravel(), np.zeros((n_classes, 2), dtype=np.int64)
+    _count(group, own, labels[rows], n_classes, instead[0])
+    _trust(posterior, labels[rows], instead[1])
+    trust[1] -= instead[1]
+    whole -= instead[0].reshape(whole.shape)
+    counts = np.stack([whole << 26, np.zeros_like(whole)], axis=-1)  # a task is 2**52 units
+    _expect(posterior, group, own, chances[rows], counts, trust[1])
     if gain.name == "gains":
         of_label = gain.of(tasks.posterior)
         for i, given in enumerate((np.eye(n_classes)[tasks.own], chances)):
             gained[i] = [limb.sum() for limb in to_limbs((given * of_label).sum(axis=1), gain_unit(gain))]
-    if gain.name == "f1":
-        _believe(tasks.posterior, beliefs)
     return counts, trust, beliefs, gained
 
 
@@ -230,6 +234,27 @@ def _trust(posterior: NDArray[np.float64], labels: Codes, trust: NDArray[np.int6
 
 
 @kernel
+def _find_certain(chances: NDArray[np.float64], labels: Codes, others: NDArray[np.int64]) -> int:
+    """Write the certain label of each task, or 0; write the rows of tasks without one, and return their number."""
+    n_others, n_classes = 0, chances.shape[1]
+    for start in range(0, labels.size, TERMS_PER_CARRY):
+        chance, label = chances[start : start + TERMS_PER_CARRY], labels[start : start + TERMS_PER_CARRY]
+        n_certain = _label_certain_of_two(chance, label) if n_classes == 2 else 0
+        if n_certain == label.size:
+            continue
+        for i in range(label.size):
+            certain = -1
+            for k in range(n_classes):
+                if chance[i, k] != 0.0:
+                    certain = k if chance[i, k] == 1.0 and certain < 0 else n_classes
+            is_certain = 0 <= certain < n_classes
+            label[i] = certain if is_certain else 0
+            others[n_others] = start + i  # written over by the next one unless it counts
+            n_others += not is_certain
+    return n_others
+
+
+@kernel
 def _expect(
     posterior: NDArray[np.float64],
     group: Codes,
@@ -251,7 +276,7 @@ def _expect(
         carry(sums, trust)
 
 
-# Of two classes (and groups), without indices that depend on the task, several tasks are added at a time. Slices begin
+# Of two classes, without indices that depend on the task, several tasks are added at a time. Slices begin
 # at 0, so that the compiler sees that no index is negative, which would count from the end.
 
 
@@ -274,48 +299,16 @@ def _trust_of_two(posterior: NDArray[np.float64], own: Codes, labels: Codes, tru
         carry(sums[1], trust[1])
 
 
-@kernel
-def _expect_of_two(
-    posterior: NDArray[np.float64],
-    group: Codes,
-    own: Codes,
-    chances: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    trust: NDArray[np.int64],
-) -> None:
-    """Add up what ``_trust`` and ``_expect`` do, of two classes and two groups."""
-    sums = np.zeros((6, 2), np.int64)
-    for start in range(0, group.size, TERMS_PER_CARRY):
-        stop = start + TERMS_PER_CARRY
-        p, chance, a, before = posterior[start:stop], chances[start:stop], group[start:stop], own[start:stop]
-        trust_0 = trust_1 = of_own_0 = of_own_1 = np.int64(0)
-        for i in range(a.size):
-            of_own_0 += to_units(p[i, 0], PROBABILITY_UNIT) if before[i] == 0 else 0
-            of_own_1 += to_units(p[i, 1], PROBABILITY_UNIT) if before[i] == 1 else 0
-            trust_0 += to_units(chance[i, 0] * p[i, 0], PROBABILITY_UNIT)
-            trust_1 += to_units(chance[i, 1] * p[i, 1], PROBABILITY_UNIT)
-        sums[0, 0], sums[0, 1], sums[1, 0], sums[1, 1] = of_own_0, of_own_1, trust_0, trust_1
-        # Sums over all, over group 1, over own label 1, and over both; the rest are differences.
-        all_0 = all_1 = group_0 = group_1 = own_0 = own_1 = both_0 = both_1 = np.int64(0)
-        for i in range(a.size):
-            units_0, units_1 = to_units(chance[i, 0], PROBABILITY_UNIT), to_units(chance[i, 1], PROBABILITY_UNIT)
-            in_group, in_own = -np.int64(a[i]), -np.int64(before[i])  # all bits, or none
-            all_0 += units_0
-            all_1 += units_1
-            group_0 += units_0 & in_group
-            group_1 += units_1 & in_group
-            own_0 += units_0 & in_own
-            own_1 += units_1 & in_own
-            both_0 += units_0 & in_group & in_own
-            both_1 += units_1 & in_group & in_own
-        sums[2, 0], sums[2, 1] = all_0 - group_0 - own_0 + both_0, all_1 - group_1 - own_1 + both_1
-        sums[3, 0], sums[3, 1] = own_0 - both_0, own_1 - both_1
-        sums[4, 0], sums[4, 1] = group_0 - both_0, group_1 - both_1
-        sums[5, 0], sums[5, 1] = both_0, both_1
-        carry(sums[0], trust[0])
-        carry(sums[1], trust[1])
-        for a_and_own in range(4):
-            carry(sums[2 + a_and_own], counts[a_and_own >> 1, a_and_own & 1])
+@inner_kernel
+def _label_certain_of_two(chances: NDArray[np.float64], labels: Codes) -> int:
+    """Write the certain label of each task, or anything; return how many have one."""
+    n_certain = 0
+    for i in range(labels.size):
+        is_0 = (chances[i, 0] == 1.0) & (chances[i, 1] == 0.0)
+        is_1 = (chances[i, 0] == 0.0) & (chances[i, 1] == 1.0)
+        labels[i] = np.int32(is_1)
+        n_certain += is_0 | is_1
+    return n_certain
 
 
 @kernel

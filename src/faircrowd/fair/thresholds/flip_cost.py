@@ -62,40 +62,44 @@ def price_to_close_gap(falling: SortedGroup, rising: SortedGroup, needed: float)
         The number of flips below this price and at it, in each group.
     """
     price = np.inf
-    for group, is_falling in ((falling, _FALLING), (rising, _RISING)):
-        low, high = 0, _n_flips(group, is_falling)
-        n_flips = high
+    for group, other, is_falling in ((falling, rising, _FALLING), (rising, falling, _RISING)):
+        # Flips of this group, and how many of either are at or below the prices of those: the bounds close in together.
+        low, high, most, least_others = 0, _n_flips(group, is_falling), _n_flips(group, is_falling), 0
+        n_flips, most_others = high, _n_flips(other, not is_falling)
         while low < high:
             middle = (low + high) // 2
-            if _gap_closed(falling, rising, _price_of_flip(group, is_falling, middle)) >= needed:
-                high = middle
+            at = _price_of_flip(group, is_falling, middle)
+            own = _count_flips(group, is_falling, at, _INCLUSIVE, middle + 1, most)
+            others = _count_flips(other, not is_falling, at, _INCLUSIVE, least_others, most_others)
+            counts = (own, others) if is_falling else (others, own)
+            if _gap_closed(falling, rising, counts[0], counts[1]) >= needed:
+                high, most, most_others = middle, own, others
             else:
-                low = middle + 1
+                low, least_others = own, others
         if low < n_flips:
             price = min(price, _price_of_flip(group, is_falling, low))
-    below_falling = _count_flips(falling, _FALLING, price, _EXCLUSIVE)
-    below_rising = _count_flips(rising, _RISING, price, _EXCLUSIVE)
-    at_falling = _count_flips(falling, _FALLING, price, _INCLUSIVE) - below_falling
-    at_rising = _count_flips(rising, _RISING, price, _INCLUSIVE) - below_rising
+    f, r = _n_flips(falling, _FALLING), _n_flips(rising, _RISING)
+    below_falling = _count_flips(falling, _FALLING, price, _EXCLUSIVE, 0, f)
+    below_rising = _count_flips(rising, _RISING, price, _EXCLUSIVE, 0, r)
+    at_falling = _count_flips(falling, _FALLING, price, _INCLUSIVE, below_falling, f) - below_falling
+    at_rising = _count_flips(rising, _RISING, price, _INCLUSIVE, below_rising, r) - below_rising
     return price, below_falling, at_falling, below_rising, at_rising
 
 
 @inner_kernel
-def _gap_closed(falling: SortedGroup, rising: SortedGroup, price: float) -> float:
-    """Return by how much all flips at or below a price close the gap."""
-    f = _count_flips(falling, _FALLING, price, _INCLUSIVE)
-    r = _count_flips(rising, _RISING, price, _INCLUSIVE)
-    fallen = rate_at_count(falling, falling.own_count) - rate_at_count(falling, falling.own_count - f)
-    return fallen + (rate_at_count(rising, rising.own_count + r) - rate_at_count(rising, rising.own_count))
+def _gap_closed(falling: SortedGroup, rising: SortedGroup, n_falling: int, n_rising: int) -> float:
+    """Return by how much so many flips of each group close the gap."""
+    fallen = rate_at_count(falling, falling.own_count) - rate_at_count(falling, falling.own_count - n_falling)
+    return fallen + (rate_at_count(rising, rising.own_count + n_rising) - rate_at_count(rising, rising.own_count))
 
 
 @inner_kernel
-def _n_flips(group: SortedGroup, is_falling: np.bool_) -> int:
+def _n_flips(group: SortedGroup, is_falling: np.bool_ | bool) -> int:
     return group.own_count if is_falling else group.n_tasks - group.own_count
 
 
 @inner_kernel
-def _price_of_flip(group: SortedGroup, is_falling: np.bool_, flip: int) -> float:
+def _price_of_flip(group: SortedGroup, is_falling: np.bool_ | bool, flip: int) -> float:
     """Return the price of a flip of a group; flip 0 is the cheapest."""
     if is_falling:
         return -group.share * cost_at_rank(group, group.own_count - 1 - flip)
@@ -103,13 +107,14 @@ def _price_of_flip(group: SortedGroup, is_falling: np.bool_, flip: int) -> float
 
 
 @inner_kernel
-def _count_flips(group: SortedGroup, is_falling: np.bool_, price: float, inclusive: np.bool_) -> int:
-    """Count the flips of a group below a price, or at or below it if ``inclusive``.
+def _count_flips(
+    group: SortedGroup, is_falling: np.bool_ | bool, price: float, inclusive: np.bool_, low: int, high: int
+) -> int:
+    """Count the flips of a group below a price, or at or below it if ``inclusive``; the count is between two bounds.
 
     The binary search has the form of the one in ``first_count_with_rate``. It is repeated because numba does not reuse
     its cache on disk for kernels that take a function as an argument.
     """
-    low, high = 0, _n_flips(group, is_falling)
     while low < high:
         middle = (low + high) // 2
         found = _price_of_flip(group, is_falling, middle)

@@ -82,7 +82,7 @@ def threshold_labels(
 ) -> Codes:
     """Return the labels that the thresholds of the two groups give."""
     labels = np.empty(tasks.group.size, dtype=np.int32)
-    keys = np.array([threshold.key for threshold in thresholds])
+    keys = thresholds[0].key, thresholds[1].key
     _label_below_key(tasks.posterior, tasks.log_odds, tasks.group, formula, keys, labels)
     for a, threshold in enumerate(thresholds):
         if threshold.last_tied is not None:
@@ -100,9 +100,7 @@ def randomized_probabilities(
     ``fractions``.
     """
     probabilities = np.empty((tasks.group.size, 2))
-    _write_probabilities(
-        tasks.posterior, tasks.log_odds, tasks.group, formula, np.array(keys), np.array(fractions), probabilities
-    )
+    _write_probabilities(tasks.posterior, tasks.log_odds, tasks.group, formula, keys, fractions, probabilities)
     return probabilities
 
 
@@ -120,23 +118,23 @@ def _add_unconstrained(
     posterior_limbs: NDArray[np.int64],
 ) -> None:
     gain_sums, posterior_sums = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    limit = 5e-324 if ties_to_1 else 0.0  # the least number above zero: below it are zero and what is negative
     for start in range(0, group.size, TERMS_PER_CARRY):
         # Sums over both groups and over the second one, rather than by group: without indices that depend on the task,
-        # and in slices, whose indices are seen not to be negative, several tasks are added at a time.
+        # in slices, whose indices are seen not to be negative, and by bits instead of branches (all are set, or none),
+        # several tasks are added at a time.
         stop = start + TERMS_PER_CARRY
         p, odds, in_group = posterior[start:stop], log_odds[start:stop], group[start:stop]
         count = count_1 = gain = gain_1 = posterior_0 = posterior_1 = np.int64(0)
         for i in range(in_group.size):
             key = key_of_task(formula, p, odds, i)
             cost = cost_of_key(formula, key)
-            judged = cost if by_cost else key
-            is_labelled = judged < 0.0 or (ties_to_1 and judged == 0.0)
-            units = to_units(-cost, unit) if is_labelled else np.int64(0)
-            is_in_1 = in_group[i] == 1
-            count += is_labelled
-            count_1 += is_labelled and is_in_1
+            is_labelled, is_in_1 = -np.int64((cost if by_cost else key) < limit), -np.int64(in_group[i])
+            units = to_units(-cost, unit) & is_labelled
+            count -= is_labelled
+            count_1 -= is_labelled & is_in_1
             gain += units
-            gain_1 += units if is_in_1 else 0
+            gain_1 += units & is_in_1
             posterior_0 += to_units(p[i, 0], PROBABILITY_UNIT)
             posterior_1 += to_units(p[i, 1], PROBABILITY_UNIT)
         counts[0] += count - count_1
@@ -188,11 +186,13 @@ def _label_below_key(
     log_odds: NDArray[np.float64],
     group: Codes,
     formula: SortKeyFormula,
-    keys: NDArray[np.float64],
+    keys: tuple[float, float],
     labels: Codes,
 ) -> None:
+    key_0, key_1 = keys
     for i in range(group.size):
-        labels[i] = np.int32(key_of_task(formula, posterior, log_odds, i) < keys[group[i]])
+        key, in_1 = key_of_task(formula, posterior, log_odds, i), group[i]
+        labels[i] = np.int32(key < key_0) & (1 - in_1) | np.int32(key < key_1) & in_1  # without a branch
 
 
 @kernel
@@ -201,12 +201,14 @@ def _write_probabilities(
     log_odds: NDArray[np.float64],
     group: Codes,
     formula: SortKeyFormula,
-    keys: NDArray[np.float64],
-    fractions: NDArray[np.float64],
+    keys: tuple[float, float],
+    fractions: tuple[float, float],
     probabilities: NDArray[np.float64],
 ) -> None:
+    (key_0, key_1), (fraction_0, fraction_1) = keys, fractions
     for i in range(group.size):
-        key, threshold = key_of_task(formula, posterior, log_odds, i), keys[group[i]]
+        key, is_in_1 = key_of_task(formula, posterior, log_odds, i), group[i] == 1
+        threshold, fraction = key_1 if is_in_1 else key_0, fraction_1 if is_in_1 else fraction_0
         # Without a branch that the processor cannot predict.
-        chance = np.int64(key < threshold) + np.int64(key == threshold) * fractions[group[i]]
+        chance = np.int64(key < threshold) + np.int64(key == threshold) * fraction
         probabilities[i, 0], probabilities[i, 1] = 1.0 - chance, chance
