@@ -16,8 +16,8 @@ MINUTES ?= 60
 SAMPLE ?= 1000
 TESTS ?=
 EXTRAS ?=
-# Four processes on two cores, because browsers, Spark and commands wait a lot. tests/conftest.py orders the files.
-PYTEST := -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+# Three processes on two cores, because browsers, Spark and commands wait a lot. tests/conftest.py orders the files.
+PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # Without compiled files, every command that a test starts would compile numba and scipy anew.
 unexport PYTHONDONTWRITEBYTECODE

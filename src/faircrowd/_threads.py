@@ -51,7 +51,7 @@ def map_in_threads(function: Callable[[_Item], _Result], items: Sequence[_Item])
     threads = min(available_threads(), len(items)) if len(items) > 1 else 1
     if threads == 1:
         return [function(item) for item in items]
-    from concurrent.futures import Future, wait
+    from concurrent.futures import Future
 
     results: dict[int, _Result] = {}
     waiting = deque(enumerate(items))
@@ -76,10 +76,11 @@ def map_in_threads(function: Callable[[_Item], _Result], items: Sequence[_Item])
         work()
     finally:
         waiting.clear()
-        wait([other for other in others if not other.cancel()])  # one that has not begun may wait for this very thread
+        others = [other for other in others if not other.cancel()]  # one that has not begun may wait for this thread
+        for other in others:
+            other.exception()  # waits until it has ended
     for other in others:
-        if not other.cancelled():
-            other.result()
+        other.result()
     return [results[i] for i in range(len(items))]
 
 

@@ -88,9 +88,11 @@ def _mark_used(codes: Codes, used: NDArray[np.bool_]) -> None:
     """Mark the codes that occur, until all of them have."""
     left = used.size - 1
     for i in range(codes.size):
-        if left > 0 and not used[codes[i]]:
+        if not used[codes[i]]:
             used[codes[i]] = True
             left -= codes[i] >= 0
+            if left == 0:
+                return
 
 
 # Integers of a compact range
