@@ -104,6 +104,16 @@ def test_tasks_of_groups_that_fit_did_not_see() -> None:
     assert len(alone.predict(SHARES, sensitive_features=one)) == 60
 
 
+@pytest.mark.parametrize("decision", ["deterministic", "randomized"])
+def test_votes_of_one_class_are_warned_of_and_believed(decision: str) -> None:
+    votes = CROWD.votes.assign(label="only")
+    with pytest.warns(DataWarning, match="All votes have the label 'only'"):
+        fair = FairCrowd(MajorityVote(), decision=decision).fit(votes, sensitive_features=GROUPS)
+    assert set(fair.labels_) == {"only"}
+    found = fair.certificate_
+    assert (found.value, found.bound, found.believed_accuracy, found.gap) == (1.0, 1.0, 1.0, 0.0)
+
+
 def test_groups_are_needed() -> None:
     fair = FairCrowd(MajorityVote())
     with pytest.raises(InputError, match=r"^FairCrowd needs the group of each task; give sensitive_features=\.\.\.$"):

@@ -97,6 +97,11 @@ COLUMNS: dict[str, tuple[Any, list[int], list[Any]]] = {
     "arrow byte views": (pa.array([b"b", None, b"a"], pa.binary_view()), [1, -1, 0], [b"a", b"b"]),
     "arrow runs": (pa.RunEndEncodedArray.from_arrays([2, 3], ["b", "a"]), [1, 1, 0], ["a", "b"]),
     "chunks": (pa.chunked_array([["b"], [], ["a", None]]), [1, 0, -1], ["a", "b"]),
+    "chunks of ints, a range that ends within one": (
+        pa.chunked_array([[4, 3], [5], [3, 4]]),
+        [1, 0, 2, 0, 1],
+        [3, 4, 5],
+    ),
     "chunks of ints": (pa.chunked_array([[5], [3, 4]]), [2, 0, 1], [3, 4, 5]),
     "no chunks": (pa.chunked_array([], pa.string()), [], []),
     "no chunks of a dictionary": (pa.chunked_array([], pa.dictionary(pa.int32(), pa.string())), [], []),

@@ -21,7 +21,7 @@ from faircrowd.exact.text_codes import encode_texts, read_only
 from faircrowd.votes.lookup import is_missing, plain
 from faircrowd.votes.vocabulary import Codes, Column, Vocabulary, as_objects
 
-__all__ = ["encode", "keep_used"]
+__all__ = ["encode", "keep_used", "nested_values"]
 
 _MISSING_TEXT_TYPES = {"NoneType", "float", "NAType", "NaTType"}
 """Types of what may stand for a missing text (a float if it is NaN)."""
@@ -62,7 +62,7 @@ def encode(column: Column) -> tuple[Codes, Vocabulary]:
         if (coded := _encode_range([chunk.to_numpy() for chunk in chunks])) is not None:
             return coded
     if pa.types.is_nested(column.type) and not pa.types.is_run_end_encoded(column.type):
-        raise InputError(f"A column holds nested values ({column.type}); ids and labels must be plain.")
+        raise nested_values(column.type)
     if len(column) >= _MANY_ROWS and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         codes, texts = encode_texts(column)
         return codes, Vocabulary(texts)
@@ -70,6 +70,11 @@ def encode(column: Column) -> tuple[Codes, Vocabulary]:
         return _encode_arrow(column)
     except pa.ArrowNotImplementedError:  # a type that Arrow can hold but not sort
         return _encode_objects(as_objects(column.to_pylist()))
+
+
+def nested_values(kind: object) -> InputError:
+    """Return the error for a column of lists, maps or records."""
+    return InputError(f"A column holds nested values ({kind}); ids and labels must be plain.")
 
 
 def keep_used(codes: Codes, vocabulary: Vocabulary) -> tuple[Codes, Vocabulary, NDArray[np.int64]]:
@@ -111,8 +116,9 @@ def _encode_range(pieces: list[NDArray[Any]]) -> tuple[Codes, Vocabulary] | None
     # Unsigned integers are below 2**63, by the line above; signed arithmetic stays in integers.
     pieces = [read_only(piece.view(np.int64) if kind == np.uint64 else piece) for piece in pieces]
     rank = np.zeros(high - low + 1, dtype=np.int32)
+    n_present = 0  # values from the lowest on that are known to occur
     for piece in pieces:
-        _mark_present(piece, low, rank)
+        n_present = _mark_present(piece, low, rank, n_present)
     present = np.flatnonzero(rank) + low
     _rank_present(rank)
     codes, start = np.empty(size, dtype=np.int32), 0
@@ -124,16 +130,16 @@ def _encode_range(pieces: list[NDArray[Any]]) -> tuple[Codes, Vocabulary] | None
 
 
 @kernel
-def _mark_present(values: NDArray[np.int64], low: int, rank: NDArray[np.int32]) -> None:
-    """Mark the values that occur, until all of the range have."""
-    first_open = 0
+def _mark_present(values: NDArray[np.int64], low: int, rank: NDArray[np.int32], n_present: int) -> int:
+    """Mark the values that occur, until all of the range have; return up to where all have."""
     for start in range(0, values.size, _ROWS_AT_A_TIME):
+        if n_present == rank.size:
+            break
         for i in range(start, min(start + _ROWS_AT_A_TIME, values.size)):
             rank[values[i] - low] = 1
-        while first_open < rank.size and rank[first_open]:
-            first_open += 1
-        if first_open == rank.size:
-            return
+        while n_present < rank.size and rank[n_present]:
+            n_present += 1
+    return n_present
 
 
 @kernel

@@ -213,6 +213,22 @@ def test_facts_of_tasks_leave_the_partitions_as_they_are(spark: Any) -> None:
         given(spark, VOTES.assign(Group=1), sensitive_features="group")
 
 
+@pytest.mark.parametrize("kind", ["string", "double"])
+def test_tasks_of_a_table_may_have_another_type(spark: Any, kind: str) -> None:
+    votes = pd.DataFrame({"task": [0, 0, 1, 2], "worker": [1, 2, 1, 1], "label": ["a", "b", "b", "a"]})
+    facts = pa.table({"task": [0, 1, 2, 9], "g": ["x", "y", "y", "z"]})
+    tasks = spark.createDataFrame(facts).selectExpr(f"cast(task as {kind}) task", "g")
+    assert given(spark, votes, tasks=tasks, sensitive_features="g").tasks_per_group.tolist() == [1, 2]
+
+
+def test_columns_that_python_cannot_take_are_refused(spark: Any) -> None:
+    frame = spark.createDataFrame(pa.Table.from_pandas(VOTES, preserve_index=False))
+    with pytest.raises(InputError, match=r"nested values \(struct<"):
+        spark_votes(frame.selectExpr("task", "worker", "struct(label) label"))
+    with pytest.raises(FaircrowdError, match=r"^Spark cannot give the columns to Python: .*"):
+        spark_votes(frame.selectExpr("task", "worker", "make_ym_interval(1) label"))
+
+
 def test_bad_votes_are_refused(spark: Any) -> None:
     frame = pd.DataFrame({"task": ["a", "a", "b"], "worker": [1, 1, 2], "label": [1, 0, 1], "g": ["x", "y", None]})
     with pytest.raises(InputError, match="1 rows repeat"):

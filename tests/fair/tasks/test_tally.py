@@ -1,5 +1,6 @@
 """Labels in numbers, against sums task by task."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -60,6 +61,32 @@ def test_sums_over_tasks(n: int) -> None:
         for k in range(3):
             assert tally.rates[a, k] == pytest.approx(np.mean(labels[inside] == k), abs=1e-15)
             assert tally.rates_before[a, k] == pytest.approx(np.mean(problem.own[inside] == k), abs=1e-15)
+
+
+@pytest.mark.parametrize("certain", [0.0, 0.9, 1.0], ids=["no certain label", "mostly certain", "all certain"])
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+@pytest.mark.parametrize("n", [3, TERMS_PER_CARRY + 1])
+def test_what_randomized_labels_come_to_on_average(n: int, n_classes: int, certain: float) -> None:
+    problem, labels = some(n, max(n_classes, 2))
+    if n_classes == 1:
+        classes, ones = problem.classes.take(np.array([0])), np.ones((n, 1))
+        problem = replace(problem, classes=classes, posterior=ones, own=np.zeros(n, dtype=np.int32))
+        labels = problem.own
+    rng = np.random.default_rng(n)
+    chances = rng.multinomial(16, rng.dirichlet(np.ones(n_classes)), n) / 16
+    is_certain = rng.random(n) < certain
+    chances[is_certain] = np.eye(n_classes)[labels[is_certain]]
+    gain = make_gain("accuracy", n_classes)
+    tally, mass = problem.expected_tally(chances, gain), np.zeros((3, n_classes, n_classes))
+    np.add.at(mass, (problem.group, problem.own), chances)
+    own = problem.posterior * np.eye(n_classes)[problem.own]
+    np.testing.assert_array_equal(tally.mass, mass)
+    np.testing.assert_array_equal(tally.tasks, np.rint(mass))
+    np.testing.assert_array_equal(tally.trust, [own.sum(axis=0), (problem.posterior * chances).sum(axis=0)])
+    if certain == 1.0:
+        counted = problem.tally(labels, gain)
+        for name in ("mass", "tasks", "trust"):
+            np.testing.assert_array_equal(getattr(tally, name), getattr(counted, name))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -145,7 +145,8 @@ def split(
     """Split chunks by task, with codes of the driver in place of their own; ``keys`` are those of the places."""
     kinds = {role: code_type(lookup.size) for role, lookup in lookups.items()}
     for batch in batches:
-        for chunk in batch.to_pylist():
+        for row in range(batch.num_rows):
+            (chunk,) = batch.slice(row, 1).to_pylist()
             ids, codes = from_stream(chunk["ids"]), _table(chunk["codes"])
             # Tasks by their place, then rows by the place of their task.
             place = (task_keys(Vocabulary(ids), np.arange(len(ids)), _SEED_OF_PLACES) % np.uint64(keys.size)).astype(

@@ -28,6 +28,7 @@ from faircrowd.engines.spark.codes import Coding, column_of
 from faircrowd.engines.spark.garbage import spare_loaded_objects
 from faircrowd.engines.spark.session import collected, spark_errors
 from faircrowd.errors import FaircrowdError, InputError
+from faircrowd.votes.encode import nested_values
 from faircrowd.votes.groups import no_group
 
 if TYPE_CHECKING:
@@ -85,21 +86,26 @@ def chunks_of(frame: "DataFrame", columns: Mapping[str, str], sets: Sets) -> Chu
 
 def facts_of(tasks: "DataFrame", columns: Mapping[str, str], sets: Sets, votes: Chunks) -> Chunks:
     """Cut the rows of a table of tasks into chunks, those whose tasks have votes."""
-    known = _selected(tasks, columns)
-    voted = votes.stored.mapInArrow(ids_of, votes.rows.select("task").schema)
-    return _chunks_of(known.join(voted.distinct(), on="task", how="left_semi"), sets, ())
+    known = _selected(tasks, columns).withColumnRenamed("task", "known")
+    voted = votes.stored.mapInArrow(ids_of, votes.rows.select("task").schema).distinct()
+    # Ids may be of another type here: 1.0 or "1" in place of 1.
+    return _chunks_of(known.join(voted, known["known"] == voted["task"]).drop("known"), sets, ())
 
 
 def _chunks_of(rows: "DataFrame", sets: Sets, needed: Sequence[str]) -> Chunks:
     from pyspark.sql import functions as F  # noqa: N812 - its usual name
-    from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+    from pyspark.sql.types import ArrayType, IntegerType, LongType, MapType, StructField, StructType
 
+    for field in rows.schema:
+        if isinstance(field.dataType, ArrayType | MapType | StructType):
+            raise nested_values(field.dataType.simpleString())
     stored = rows.mapInArrow(partial(cut, sets=sets, needed=needed), CHUNKS).persist()
     names = [name for one in sets.values() for name in one]
     fields = [StructField(name, rows.schema[name].dataType) for name in names]
     schema = StructType([StructField("set", IntegerType()), *fields, StructField("count", LongType())])
-    values = stored.mapInArrow(values_of, schema)
     try:
+        with spark_errors("Spark cannot give the columns to Python"):
+            values = stored.mapInArrow(values_of, schema)
         found = collected(values.groupBy("set", *names).agg(F.sum("count").alias("count")))
     except FaircrowdError:
         stored.unpersist()

@@ -123,7 +123,7 @@ def add_labels(tasks: Tasks, labels: Codes, n_groups: int, gain: Gain) -> tuple[
     if n_classes == 2:
         _trust_of_two(tasks.posterior, tasks.own, labels, trust)
     for i, found in enumerate((tasks.own, labels)):
-        if n_classes > 2:
+        if n_classes != 2:
             _trust(tasks.posterior, found, trust[i])
         if gain.name == "gains":
             _gained(tasks.posterior, found, gain.matrix, gain.offset, gain_unit(gain), gained[i : i + 1])

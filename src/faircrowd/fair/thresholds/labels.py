@@ -118,7 +118,6 @@ def _add_unconstrained(
     posterior_limbs: NDArray[np.int64],
 ) -> None:
     gain_sums, posterior_sums = np.zeros(2, np.int64), np.zeros(2, np.int64)
-    limit = 5e-324 if ties_to_1 else 0.0  # the least number above zero: below it are zero and what is negative
     for start in range(0, group.size, TERMS_PER_CARRY):
         # Sums over both groups and over the second one, rather than by group: without indices that depend on the task,
         # in slices, whose indices are seen not to be negative, and by bits instead of branches (all are set, or none),
@@ -129,7 +128,9 @@ def _add_unconstrained(
         for i in range(in_group.size):
             key = key_of_task(formula, p, odds, i)
             cost = cost_of_key(formula, key)
-            is_labelled, is_in_1 = -np.int64((cost if by_cost else key) < limit), -np.int64(in_group[i])
+            judged = cost if by_cost else key
+            is_labelled = -np.int64(judged <= 0.0 if ties_to_1 else judged < 0.0)
+            is_in_1 = -np.int64(in_group[i])
             units = to_units(-cost, unit) & is_labelled
             count -= is_labelled
             count_1 -= is_labelled & is_in_1
