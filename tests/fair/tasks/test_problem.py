@@ -51,7 +51,6 @@ def rows(tasks: Tasks, factor: float) -> Any:
 def test_pieces_make_up_the_whole(piece: int, by_evidence: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_TASKS_PER_PIECE", piece)
     monkeypatch.setattr(module, "_TASKS_PER_PART", piece)
-    monkeypatch.setattr(module, "_PIECES_PER_GATHER", 1)
     problem = made(evidence=EVIDENCE if by_evidence else None)
     pieces = -(-N // piece)
     total, groups = problem.reduce(sums, 5)

@@ -33,9 +33,6 @@ _TASKS_PER_PIECE = 1 << 18
 _TASKS_PER_PART = 1 << 16
 """What is emitted for so many tasks is still in the cache of the processor when it is put in its place."""
 
-_PIECES_PER_GATHER = 4
-"""To join what many threads gather would take longer than what they save."""
-
 _MAX_SORTED_TASKS = 1 << 22
 
 
@@ -146,8 +143,12 @@ class Problem:
 
     def gather(self, kernel: Callable[..., tuple[NDArray[Any], ...]], *parameters: object) -> list[NDArray[Any]]:
         """Join over all tasks what a kernel returns for some."""
-        parts = [kernel(tasks, *parameters) for tasks in self._pieces(_PIECES_PER_GATHER * _TASKS_PER_PIECE)]
-        return list(parts[0]) if len(parts) == 1 else [np.concatenate(part) for part in zip(*parts, strict=True)]
+        parts = map_in_threads(lambda tasks: kernel(tasks, *parameters), list(self._pieces()))
+        if len(parts) == 1:
+            return list(parts[0])
+        columns = [*zip(*parts, strict=True)][::-1]
+        parts.clear()  # each column is freed as soon as it is joined
+        return [np.concatenate(columns.pop()) for _ in range(len(columns))]
 
     def emit(self, kernel: Callable[..., NDArray[Any]], *parameters: object) -> NDArray[Any]:
         """Return what a kernel returns, one row per task."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from faircrowd._kernels import kernel
 from faircrowd._threads import map_in_threads
 from faircrowd.exact.sums import TERMS_PER_CARRY, carry, to_units
-from faircrowd.fair.tasks.population import Population
+from faircrowd.fair.tasks.population import Population, Tasks
 from faircrowd.fair.thresholds.flip_cost import PriceFormula, price_to_close_gap
 from faircrowd.fair.thresholds.sort_keys import (
     SortKeyFormula,
@@ -38,7 +38,6 @@ _MOST_OF_GROUP = 0.25
 """A stretch that is a larger part of its group takes memory and saves little: many tasks are equal, or margins wide."""
 
 _Bounds = tuple[float, float]
-_EVERYTHING = (-math.inf, math.inf)
 
 
 class SortedStretch(NamedTuple):
@@ -92,27 +91,26 @@ def sort_near_thresholds(
         How many tasks to sort on either side of the threshold, per group. If the guess was not good, a stretch may have
         fewer.
     """
-    keys = tasks.gather(sort_keys_by_group, prices.key_formula)
-    if sum(part.size for part in keys) > _FEW_TASKS and all(part.size for part in keys):
-        bounds = _guess_bounds(keys, prices, own_counts, needed, margins)
+    if tasks.sizes.sum() > _FEW_TASKS and tasks.sizes.all():
+        bounds = _guess_bounds(tasks, prices, own_counts, needed, margins)
         if bounds is not None:
-            found = _sort_between(keys, bounds, prices, own_counts, needed)
+            zero, one, before = tasks.gather(_keys_between, prices.key_formula, bounds)
+            found = _sort((zero, one), before.sum(axis=0), tasks.sizes, prices, own_counts, needed)
             if all(map(_holds_threshold, found)):
                 return found
-            return sort_all_tasks(tasks, prices, own_counts, needed)  # these keys are no longer where they were
-    return _sort_between(keys, [_EVERYTHING, _EVERYTHING], prices, own_counts, needed)
+    return sort_all_tasks(tasks, prices, own_counts, needed)
 
 
 def sort_all_tasks(
     tasks: Population, prices: PriceFormula, own_counts: NDArray[np.int64], needed: float
 ) -> list[SortedStretch]:
     """Sort all tasks of each group; parameters are those of ``sort_near_thresholds``."""
-    keys = tasks.gather(sort_keys_by_group, prices.key_formula)
-    return _sort_between(keys, [_EVERYTHING, _EVERYTHING], prices, own_counts, needed)
+    zero, one = tasks.gather(_all_keys, prices.key_formula)
+    return _sort((zero, one), np.zeros((2, 3), dtype=np.int64), tasks.sizes, prices, own_counts, needed)
 
 
 def _guess_bounds(
-    keys: Sequence[NDArray[np.float64]],
+    tasks: Population,
     prices: PriceFormula,
     own_counts: NDArray[np.int64],
     needed: float,
@@ -123,12 +121,16 @@ def _guess_bounds(
     The share of tasks below a key has a standard error of at most half the root of the sample's size. The price depends
     on four such shares, at the thresholds and at those without a constraint.
     """
-    steps = [max(part.size // _SAMPLE, 1) for part in keys]
-    samples = [np.sort(part[::step]) for part, step in zip(keys, steps, strict=True)]
+    sizes = tasks.sizes
+    sampled = tasks.gather(_sample_keys, prices.key_formula, max(int(sizes.min()) // _SAMPLE, 1))
+    samples = [np.sort(part[:: max(part.size // _SAMPLE, 1)]) for part in sampled]
+    if not all(sample.size for sample in samples):
+        return None
     costs = [costs_of_keys(prices.key_formula, sample) for sample in samples]
+    shares = [sample.size / int(size) for sample, size in zip(samples, sizes, strict=True)]
     groups = [
         make_sorted_group_without_values(
-            costs[a], round(int(own_counts[a]) * costs[a].size / keys[a].size), costs[a].size / prices.shares[a]
+            costs[a], round(int(own_counts[a]) * shares[a]), costs[a].size / prices.shares[a]
         )
         for a in (0, 1)
     ]
@@ -136,7 +138,7 @@ def _guess_bounds(
     bounds = []
     for a, sample in enumerate(samples):
         middle = int(np.searchsorted(costs[a], at[a]))
-        reach = math.ceil(3 * math.sqrt(sample.size) + margins[a] / steps[a]) + 1
+        reach = math.ceil(3 * math.sqrt(sample.size) + margins[a] * shares[a]) + 1
         low, high = middle - reach, middle + reach
         bounds.append((sample[low] if low > 0 else -math.inf, sample[high] if high < sample.size else math.inf))
         if np.mean((sample >= bounds[a][0]) & (sample <= bounds[a][1])) > _MOST_OF_GROUP:
@@ -144,28 +146,57 @@ def _guess_bounds(
     return bounds
 
 
-def _sort_between(
+def _all_keys(tasks: Tasks, formula: SortKeyFormula) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return all sort keys by group, in arrays of their own: those of one can be freed before those of the other."""
+    zero, one = sort_keys_by_group(tasks, formula)
+    return zero.copy(), one.copy()
+
+
+def _sample_keys(tasks: Tasks, formula: SortKeyFormula, step: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sort keys of every few tasks, by group."""
+    some = tasks._replace(
+        posterior=np.ascontiguousarray(tasks.posterior[::step]),
+        group=np.ascontiguousarray(tasks.group[::step]),
+        log_odds=np.ascontiguousarray(tasks.log_odds[::step]),
+    )
+    return sort_keys_by_group(some, formula)
+
+
+def _keys_between(
+    tasks: Tasks, formula: SortKeyFormula, bounds: Sequence[_Bounds]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the sort keys of each group between two bounds, and what is before them, as in a stretch."""
+    before, inside = np.zeros((1, 2, 3), dtype=np.int64), []
+    for a, (keys, (low, high)) in enumerate(zip(sort_keys_by_group(tasks, formula), bounds, strict=True)):
+        limbs = np.zeros((1, 2), dtype=np.int64)
+        n_before, n_inside = _move_to_front(keys, low, high, formula, cost_unit(formula), limbs)
+        before[0, a] = n_before, *limbs[0]
+        inside.append(keys[:n_inside].copy())
+    return inside[0], inside[1], before
+
+
+def _sort(
     keys: Sequence[NDArray[np.float64]],
-    bounds: Sequence[_Bounds],
+    before: NDArray[np.int64],
+    sizes: NDArray[np.int64],
     prices: PriceFormula,
     own_counts: NDArray[np.int64],
     needed: float,
 ) -> list[SortedStretch]:
-    """Sort the keys of each group between two bounds, and find the thresholds; other keys are written over."""
-    formula, total = prices.key_formula, float(sum(part.size for part in keys))
+    """Sort the keys of each group, in place, and find the thresholds; ``before`` is that of each stretch."""
+    formula = prices.key_formula
 
-    def sort(part: NDArray[np.float64], low: float, high: float) -> SortedStretch:
-        limbs, n_before, inside = np.zeros((1, 2), dtype=np.int64), np.int64(0), part
-        if (low, high) != _EVERYTHING:
-            n_before, n_inside = _move_to_front(part, low, high, formula, cost_unit(formula), limbs)
-            inside = part[:n_inside].copy()
-        inside.sort()
-        costs = costs_of_keys(formula, inside) if formula.is_log_odds else inside
-        return SortedStretch(inside, costs, (int(n_before), int(limbs[0, 0]), int(limbs[0, 1])), part.size, math.nan)
+    def sort(a: int) -> SortedStretch:
+        keys[a].sort()
+        costs = costs_of_keys(formula, keys[a]) if formula.is_log_odds else keys[a]
+        n_before, coarse, fine = before[a].tolist()
+        return SortedStretch(keys[a], costs, (n_before, coarse, fine), int(sizes[a]), math.nan)
 
-    found = map_in_threads(lambda a: sort(keys[a], *bounds[a]), (0, 1))
+    found = map_in_threads(sort, (0, 1))
     groups = [
-        make_sorted_group_without_values(stretch.costs, own_count, total, stretch.before[0], stretch.n_tasks)
+        make_sorted_group_without_values(
+            stretch.costs, own_count, float(sizes.sum()), stretch.before[0], stretch.n_tasks
+        )
         for stretch, own_count in zip(found, own_counts.tolist(), strict=True)
     ]
     at = _threshold_costs(groups, prices, needed)
