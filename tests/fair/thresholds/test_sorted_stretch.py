@@ -89,6 +89,21 @@ def test_most_tasks_are_not_sorted() -> None:
         assert stretch.costs.size < 0.25 * stretch.n_tasks
 
 
+@pytest.mark.parametrize("turns", [2, 3, 4, 6])
+def test_groups_may_come_in_turns(turns: int) -> None:
+    """Every second task, or another part of them, is of one group alone."""
+    p = np.random.default_rng(turns).random(120_000)
+    group = (np.arange(p.size) % turns > 0).astype(int)
+    problem = read_posterior(np.stack([1 - p, p], axis=1), group)
+    prices = PriceFormula(COST, tuple((problem.sizes / p.size).tolist()), 1)
+    own_counts = problem.tally(problem.own).tasks.sum(axis=1)[:, 1]
+    for step in range(2, 13):
+        zero, one = sorted_stretch._sample_keys(next(problem._pieces(p.size)), COST, step)
+        assert abs(one.size / (zero.size + one.size) - group.mean()) < 0.02
+    for stretch in sort_near_thresholds(problem, prices, own_counts, 0.05, np.full(2, 100.0)):
+        assert stretch.costs.size < 0.25 * stretch.n_tasks
+
+
 def test_few_or_mostly_equal_tasks_are_sorted_all() -> None:
     few, equal = some(5000, 1, "any", None), some(60_000, 1, "any", 5)
     for problem in (few, equal):

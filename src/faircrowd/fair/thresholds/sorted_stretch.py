@@ -34,6 +34,9 @@ _FEW_TASKS = 1 << 15
 _SAMPLE = 1 << 13
 """Size of the sample of each group, at least."""
 
+_SCATTER = 0x9E3779B1
+"""The golden ratio as a part of 2**32: the parts of its multiples are spread evenly."""
+
 _MOST_OF_GROUP = 0.25
 """A stretch that is a larger part of its group takes memory and saves little: many tasks are equal, or margins wide."""
 
@@ -153,12 +156,12 @@ def _all_keys(tasks: Tasks, formula: SortKeyFormula) -> tuple[NDArray[np.float64
 
 
 def _sample_keys(tasks: Tasks, formula: SortKeyFormula, step: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the sort keys of every few tasks, by group."""
-    some = tasks._replace(
-        posterior=np.ascontiguousarray(tasks.posterior[::step]),
-        group=np.ascontiguousarray(tasks.group[::step]),
-        log_odds=np.ascontiguousarray(tasks.log_odds[::step]),
-    )
+    """Return the sort keys of one of every few tasks, by group; which one varies, as groups may come in turns."""
+    rows = np.arange(0, tasks.group.size, step)
+    rows += (np.arange(rows.size) * _SCATTER % 2**32) * step >> 32
+    rows = rows[rows < tasks.group.size]
+    log_odds = tasks.log_odds[rows] if tasks.log_odds.size else tasks.log_odds
+    some = tasks._replace(posterior=tasks.posterior[rows], group=tasks.group[rows], log_odds=log_odds)
     return sort_keys_by_group(some, formula)
 
 
