@@ -6,6 +6,7 @@ counts at the least loss.
 """
 
 import functools
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +19,12 @@ from faircrowd.fair.program.near_centres import totals_near_centres
 from faircrowd.fair.program.relaxed import Relaxed
 from faircrowd.fair.program.two_class_rounding import closest_totals
 from faircrowd.fair.rate_constraint import Constraint, RateParity, prices_of, rates_of
-from faircrowd.fair.tolerances import WHOLE_COUNT
+from faircrowd.fair.tolerances import NO_EXCESS, WHOLE_COUNT
 
 __all__ = ["round_counts"]
 
 _EXCESS_COST = 1e3
-"""More than any loss of value: the gap exceeds epsilon only where it must."""
+"""More than any loss of value, unless the excess is tiny."""
 
 _LEAST_SCALE = 1e4
 
@@ -124,23 +125,37 @@ def _by_integer_program(
     left = np.rint(group_mass - floor.sum(axis=1))
     # Prices choose among roundings of equal excess.
     cost = np.concatenate([-prices.ravel(), np.zeros(n_centres), [_EXCESS_COST * group_mass.sum() / scale]])
-    found = milp(
-        cost / max(float(np.abs(prices).max()), 1e-9),
-        integrality=np.concatenate([np.ones(n_cells), np.zeros(n_centres + 1)]),
-        bounds=Bounds(
-            np.concatenate([np.maximum(-floor.ravel(), -1), np.full(n_centres, -scale), [0.0]]),
-            np.concatenate([np.full(n_cells, 2.0), np.full(n_centres, 2 * scale), [np.inf]]),
-        ),
-        constraints=[
-            LinearConstraint(above, -np.inf, scale * (limits.upper - rates)),
-            LinearConstraint(below, scale * (limits.lower - rates), np.inf),
-            LinearConstraint(of_group, left, left),
-        ],
-        # A small program needs no presolve, with which HiGHS may print a line; a large one takes minutes without.
-        options={"presolve": n_cells > _MANY_CELLS},
-    )
+    largest = float(np.abs(prices).max())
+
+    def program(most_excess: float) -> Any:
+        return milp(
+            cost / max(largest, 1e-9),
+            integrality=np.concatenate([np.ones(n_cells), np.zeros(n_centres + 1)]),
+            bounds=Bounds(
+                np.concatenate([np.maximum(-floor.ravel(), -1), np.full(n_centres, -scale), [0.0]]),
+                np.concatenate([np.full(n_cells, 2.0), np.full(n_centres, 2 * scale), [most_excess]]),
+            ),
+            constraints=[
+                LinearConstraint(above, -np.inf, scale * (limits.upper - rates)),
+                LinearConstraint(below, scale * (limits.lower - rates), np.inf),
+                LinearConstraint(of_group, left, left),
+            ],
+            # A small program needs no presolve, with which HiGHS may print a line; a large one takes minutes without.
+            options={"presolve": n_cells > _MANY_CELLS},
+        )
+
+    def counts_of(found: Any) -> NDArray[np.int64]:
+        return np.asarray((floor + np.rint(found.x[:n_cells]).reshape(totals.shape)).astype(np.int64))
+
+    found = program(np.inf)
     if found.x is None:
         raise SolverError(
             f"HiGHS could not round the labels to whole tasks: {found.message} decision='randomized' needs no rounding."
         )
-    return np.asarray((floor + np.rint(found.x[:n_cells]).reshape(totals.shape)).astype(np.int64))
+    counts = counts_of(found)
+    over = constraint.excess(rates_of(counts, group_mass))
+    if over > NO_EXCESS and _EXCESS_COST * group_mass.sum() * over < 3 * n_cells * largest:
+        # So little may cost less than what other counts gain. There may be counts without any.
+        found = program(0.0)
+        counts = counts if found.x is None else counts_of(found)
+    return counts
