@@ -26,6 +26,9 @@ __all__ = ["round_counts"]
 _EXCESS_COST = 1e3
 """More than any loss of value, unless the excess is tiny."""
 
+_NODES = 10_000
+"""Where HiGHS ends looking for counts without any excess: there may be none."""
+
 _LEAST_SCALE = 1e4
 
 _MANY_CELLS = 200
@@ -141,7 +144,7 @@ def _by_integer_program(
                 LinearConstraint(of_group, left, left),
             ],
             # A small program needs no presolve, with which HiGHS may print a line; a large one takes minutes without.
-            options={"presolve": n_cells > _MANY_CELLS},
+            options={"presolve": n_cells > _MANY_CELLS, **({} if most_excess else {"node_limit": _NODES})},
         )
 
     def counts_of(found: Any) -> NDArray[np.int64]:
